@@ -1,0 +1,54 @@
+#pragma once
+/*
+ * base/http_client.h - requests over libcurl, driven by a base/loop (agent, bench) or in one
+ * blocking call (cli, tests). Bodies are bounded; nothing is followed (no redirects), no proxy from
+ * the environment.
+ */
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/own.h"
+
+#define HTTP_CLIENT_BODY_MAX (16 * 1024 * 1024)
+#define HTTP_CLIENT_HEADERS_MAX 8
+
+struct http_client;
+
+struct http_request {
+    const char *method; /* "GET", ... */
+    const char *url;    /* http:// or https:// */
+    const char *bearer; /* token or NULL */
+    const char *headers[HTTP_CLIENT_HEADERS_MAX]; /* "Name: value", NULL-terminated */
+    const void *body;   /* copied; NULL = none */
+    size_t body_len;
+    const char *content_type; /* NULL = application/json when there is a body */
+    int64_t deadline_ns;      /* of the whole request; 0 = 30 s */
+};
+
+struct http_response {
+    long status; /* 0 when there was no answer; then err says why */
+    const char *body;
+    size_t body_len;
+    const char *etag; /* "" if none */
+    struct err err;   /* ERR_UNAVAILABLE: no answer (refused, reset, deadline); ERR_LIMIT: too big */
+};
+
+typedef void http_done_fn(void *arg, const struct http_response *response);
+
+ERR_MUST_CHECK enum err_code http_client_new(struct loop *loop, struct http_client **out,
+                                             struct err *err);
+void http_client_free(struct http_client *client); /* cancels what runs; done is not called */
+OWN_DEFINE(http_client, struct http_client *, http_client_free)
+
+/* Starts a request; done runs on the loop's thread, once. *out_id may be NULL. */
+ERR_MUST_CHECK enum err_code http_client_start(struct http_client *client,
+                                               const struct http_request *request,
+                                               http_done_fn *done, void *arg, uint64_t *out_id,
+                                               struct err *err);
+void http_client_cancel(struct http_client *client, uint64_t id); /* done is not called */
+
+/* Blocking. The response's body is malloc'ed into *out_body (free it). */
+ERR_MUST_CHECK enum err_code http_call(const struct http_request *request, long *out_status,
+                                       char **out_body, size_t *out_len, struct err *err);

@@ -1,0 +1,49 @@
+#pragma once
+/*
+ * base/loop.h - one epoll loop: descriptors, timers, signals, and wake-ups from other threads.
+ *
+ * Everything but loop_post() and loop_stop() belongs to the thread that runs the loop. Callbacks may add and
+ * remove anything, themselves included.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/own.h"
+
+struct loop;
+struct loop_timer;
+struct loop_fd;
+
+typedef void loop_fn(void *arg);
+typedef void loop_fd_fn(void *arg, uint32_t events); /* EPOLLIN | ... */
+
+ERR_MUST_CHECK enum err_code loop_new(struct loop **out, struct err *err);
+void loop_free(struct loop *loop);
+OWN_DEFINE(loop, struct loop *, loop_free)
+
+/* Runs until loop_stop(). */
+ERR_MUST_CHECK enum err_code loop_run(struct loop *loop, struct err *err);
+/* One turn: waits at most wait_ms (-1 = for ever) and runs what is due. For tests. */
+ERR_MUST_CHECK enum err_code loop_turn(struct loop *loop, int wait_ms, struct err *err);
+void loop_stop(struct loop *loop); /* from any thread or from a callback */
+
+ERR_MUST_CHECK enum err_code loop_fd_add(struct loop *loop, int fd, uint32_t events,
+                                         loop_fd_fn *fn, void *arg, struct loop_fd **out,
+                                         struct err *err);
+ERR_MUST_CHECK enum err_code loop_fd_mod(struct loop_fd *lfd, uint32_t events, struct err *err);
+void loop_fd_del(struct loop_fd *lfd); /* does not close fd; NULL is legal */
+
+/* Fires once after delay_ns (monotonic); re-arm with loop_timer_set(). -1 disarms. */
+ERR_MUST_CHECK enum err_code loop_timer_new(struct loop *loop, loop_fn *fn, void *arg,
+                                            struct loop_timer **out, struct err *err);
+void loop_timer_set(struct loop_timer *timer, int64_t delay_ns);
+void loop_timer_free(struct loop_timer *timer); /* NULL is legal */
+
+/* SIGINT/SIGTERM/SIGHUP through signalfd; blocks the signal in the calling thread. */
+ERR_MUST_CHECK enum err_code loop_signal_add(struct loop *loop, int signo, loop_fn *fn, void *arg,
+                                             struct err *err);
+
+/* Thread-safe: fn(arg) runs on the loop's thread, in order. */
+ERR_MUST_CHECK enum err_code loop_post(struct loop *loop, loop_fn *fn, void *arg, struct err *err);
