@@ -1,0 +1,78 @@
+#pragma once
+/*
+ * datapath/dp.h - the provider contract: what reconcile needs of a kernel, a NIC or a simulator.
+ *
+ * Providers: dp_linux (this node's kernel), dp_sim (in memory, with faults). A provider belongs to
+ * one thread. Blocking: every call may take as long as its device's deadline (DP_DEADLINE_MS), never
+ * longer. Nothing is cached between calls: observe tells what is there now.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "fleet/plan.h"
+
+#define DP_DEADLINE_MS 5000
+
+struct dp;
+
+struct dp_ops {
+    const char *name;
+
+    /*
+     * The node's inventory as schemas/inventory.json without "node". A device that fails is listed
+     * with its problem and never hides the others.
+     */
+    enum err_code (*inventory)(struct dp *dp, json_t **out, struct err *err);
+
+    /*
+     * The state of every knob of the kinds and subjects that the plan names, plus our own set
+     * members on those subjects. plan may be NULL: all knobs of all ports. An unreadable knob is in
+     * the state with its problem.
+     */
+    enum err_code (*observe)(struct dp *dp, const struct plan *plan, struct state *out,
+                             struct err *err);
+
+    /*
+     * Whether apply could take the step, without changing anything. ERR_UNSUPPORTED names the knob,
+     * the device and what is missing. Idempotent.
+     */
+    enum err_code (*check)(struct dp *dp, const struct plan_step *step, struct err *err);
+
+    /*
+     * Does one step. Idempotent: applying what already is there succeeds. On failure the knob may
+     * hold either value; the caller reads back and undoes. Errors carry the kernel's own words.
+     */
+    enum err_code (*apply)(struct dp *dp, const struct plan_step *step, struct err *err);
+
+    /*
+     * A descriptor that becomes readable when the kernel announces a change of something we manage;
+     * -1 = none. drain() empties it and says whether anything relevant came (overruns count).
+     */
+    int (*event_fd)(struct dp *dp);
+    enum err_code (*drain)(struct dp *dp, bool *out_changed, struct err *err);
+
+    void (*free)(struct dp *dp);
+};
+
+struct dp {
+    const struct dp_ops *ops;
+};
+
+/* Thin forwards, so that callers read well. */
+ERR_MUST_CHECK enum err_code dp_inventory(struct dp *dp, json_t **out, struct err *err);
+ERR_MUST_CHECK enum err_code dp_observe(struct dp *dp, const struct plan *plan, struct state *out,
+                                        struct err *err);
+ERR_MUST_CHECK enum err_code dp_check(struct dp *dp, const struct plan_step *step,
+                                      struct err *err);
+ERR_MUST_CHECK enum err_code dp_apply(struct dp *dp, const struct plan_step *step,
+                                      struct err *err);
+int dp_event_fd(struct dp *dp);
+ERR_MUST_CHECK enum err_code dp_drain(struct dp *dp, bool *out_changed, struct err *err);
+void dp_free(struct dp *dp);
+OWN_DEFINE(dp, struct dp *, dp_free)

@@ -1,0 +1,32 @@
+#pragma once
+/*
+ * datapath/dp_sim.h - a node in memory, with faults: for tests, benchmarks and demonstrations.
+ *
+ * It holds real knob values and checks them as the test NIC's driver would (ETS sum 100, rates in
+ * units of 100 Mb/s, finite flow table), so that a plan which dp_sim takes is a plan the lab takes.
+ */
+
+#include "datapath/dp.h"
+
+struct dp_sim_config {
+    int port_count;        /* ports "sim.0/0", "sim.1/0", ...; 1..128 */
+    int64_t speed_bps;     /* 0 = 100 Gbit/s */
+    int32_t flow_entries;  /* per port, 0 = 64 */
+    bool no_pfc;           /* the NIC has no PFC: unsupported */
+};
+
+ERR_MUST_CHECK enum err_code dp_sim_new(const struct dp_sim_config *config, struct dp **out,
+                                        struct err *err);
+
+/* Faults. apply call number n from now on (1 = next) fails with ERR_IO, once; 0 = never.
+ * `after` true: the change is made and then the failure reported. */
+void dp_sim_fail_apply(struct dp *dp, int n, bool after);
+/* Every apply from now on fails while on. */
+void dp_sim_fail_all(struct dp *dp, bool on);
+/* The kernel rounds: maxrate is floored to unit_bps on apply. */
+void dp_sim_set_rate_unit(struct dp *dp, int64_t unit_bps);
+/* As an operator's shell would: sets (value NULL: removes) a knob behind the agent's back and
+ * makes event_fd readable. */
+ERR_MUST_CHECK enum err_code dp_sim_poke(struct dp *dp, const char *kind, const char *subject,
+                                         const char *id, const json_t *value, struct err *err);
+int dp_sim_apply_count(const struct dp *dp); /* apply calls so far */

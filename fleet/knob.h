@@ -1,0 +1,48 @@
+#pragma once
+/*
+ * fleet/knob.h - one thing on a node that can be observed and set. A knob is named by
+ * (kind, subject, id) and its value is a JSON value in the kind's canonical form (doc/knobs.md),
+ * so that plan and state compare byte by byte.
+ *
+ * kind     table below, e.g. "dcb.pfc"
+ * subject  a port id ("solar_rdma.0/0") or "host"
+ * id       names one of several of a kind on a subject; "" for singletons
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+enum disruption {
+    DISRUPTION_NONE = 0,
+    DISRUPTION_PAUSE,      /* traffic may stall for milliseconds */
+    DISRUPTION_LINK_RESET, /* the link goes down and up */
+    DISRUPTION_DRIVER_RELOAD,
+    DISRUPTION_REBOOT,
+};
+const char *disruption_name(enum disruption disruption); /* "none","pause","link-reset",... */
+bool disruption_from_name(const char *name, enum disruption *out);
+
+enum knob_view {
+    KNOB_VIEW_LIVE = 0,  /* in sync when the live value is the wanted one */
+    KNOB_VIEW_NEXT_BOOT, /* in sync when the value of the next load or boot is the wanted one */
+};
+
+struct knob_kind {
+    const char *name;
+    int rank;                   /* order on a node: lower first (removals in reverse) */
+    bool is_set;                /* several ids a subject; those not in the plan and ours are removed */
+    enum knob_view view;
+    enum disruption disruption; /* of a change in the usual case */
+    const char *text;           /* what it is, for people */
+};
+
+extern const struct knob_kind knob_kinds[]; /* by rank; ends with name == NULL */
+const struct knob_kind *knob_kind_get(const char *name); /* NULL = unknown */
+
+/* Key order: rank, subject, id. */
+int knob_compare(const struct knob_kind *ka, const char *sa, const char *ia,
+                 const struct knob_kind *kb, const char *sb, const char *ib);

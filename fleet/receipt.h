@@ -1,0 +1,47 @@
+#pragma once
+/*
+ * fleet/receipt.h - a node's statement of what it applied and observed (schemas/receipt.json).
+ */
+
+#include <stdint.h>
+
+#include "fleet/plan.h"
+
+enum receipt_result {
+    RECEIPT_APPLIED = 0, /* all steps done, observed == digest unless deviations are listed */
+    RECEIPT_UNCHANGED,   /* nothing to do */
+    RECEIPT_ROLLED_BACK, /* a step failed, all was undone */
+    RECEIPT_REFUSED,     /* found before anything changed: unsupported or invalid plan */
+    RECEIPT_STUCK,       /* the undo failed too: needs a person */
+    RECEIPT_DRIFT,       /* a manual change was found and repaired; steps say what */
+};
+const char *receipt_result_name(enum receipt_result result); /* "applied", "rolled-back", ... */
+
+#define RECEIPT_STEPS_MAX 4096
+
+struct receipt_step {
+    char text[256];                /* "change dcb.pfc solar_rdma.0/0" */
+    enum disruption disruption;
+    bool done, undone;
+    char problem[ERR_TEXT_MAX];    /* "" = fine */
+    json_t *before, *after;        /* owned; of drift and changes; may be NULL */
+};
+
+struct receipt {
+    char node[NAME_SIZE];
+    int64_t generation;
+    char digest[DIGEST_TEXT_MAX];   /* of the plan */
+    char observed[DIGEST_TEXT_MAX]; /* read back; "" = could not be observed */
+    enum receipt_result result;
+    int64_t time_us;
+    int64_t apply_ns;               /* how long apply and read back took */
+    struct receipt_step *steps;
+    size_t step_count;
+    char problem[ERR_TEXT_MAX];     /* of the first failure, "" = none */
+};
+
+ERR_MUST_CHECK enum err_code receipt_from_json(const json_t *document, struct receipt **out,
+                                               struct err *err);
+json_t *receipt_to_json(const struct receipt *receipt);
+void receipt_free(struct receipt *receipt);
+OWN_DEFINE(receipt, struct receipt *, receipt_free)
