@@ -1,0 +1,222 @@
+#pragma once
+/*
+ * db/tables.h - the tables, as functions. One .c file per group: documents.c, tenants.c, nodes.c,
+ * placements.c, receipts.c, tokens.c, audit.c, events.c, idempotency.c.
+ *
+ * Strings in rows given to callbacks live until the callback returns. A callback returns false to
+ * stop. Texts are UTF-8, times int64 microseconds since the epoch. All functions: ERR_IO with
+ * SQLite's words, ERR_NOMEM. Lists take `after` (exclusive key, NULL = from the start) and `limit`
+ * (1..DB_PAGE_MAX).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "db/db.h"
+
+#define DB_PAGE_MAX 1000
+
+/* Documents and revisions --------------------------------------------------------------------- */
+/* doc: "fabric" or "tenant/T/policy". Revision numbers start at 1 and never repeat. */
+
+struct db_revision {
+    const char *doc;
+    int64_t number;
+    const char *body;    /* canonical JSON */
+    const char *digest;  /* of body */
+    const char *author;  /* principal */
+    const char *message; /* may be "" */
+    const char *origin;  /* "upload", "rollback:N", "import", ... */
+    int64_t created_us;
+};
+typedef bool db_revision_fn(void *arg, const struct db_revision *revision);
+
+/* Current revision number; 0 = none or deleted. */
+ERR_MUST_CHECK enum err_code document_current(struct db_ro *ro, const char *doc, int64_t *out,
+                                              struct err *err);
+/* Number is last + 1 (also after a deletion), becomes current; *out_number. created_us = now. */
+ERR_MUST_CHECK enum err_code document_put(struct db_tx *tx, const struct db_revision *revision,
+                                          int64_t *out_number, struct err *err);
+/* current = 0; revisions stay. */
+ERR_MUST_CHECK enum err_code document_delete(struct db_tx *tx, const char *doc, struct err *err);
+/* ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code revision_get(struct db_ro *ro, const char *doc, int64_t number,
+                                          db_revision_fn *fn, void *arg, struct err *err);
+/* Newest first, numbers below `before` (0 = from the newest); bodies are NULL. */
+ERR_MUST_CHECK enum err_code revision_list(struct db_ro *ro, const char *doc, int64_t before,
+                                           int limit, db_revision_fn *fn, void *arg,
+                                           struct err *err);
+/* Every document's current revision with its body: start-up. */
+ERR_MUST_CHECK enum err_code document_each(struct db_ro *ro, db_revision_fn *fn, void *arg,
+                                           struct err *err);
+
+/* Tenants --------------------------------------------------------------------------------------- */
+
+struct db_tenant {
+    const char *name;
+    int64_t revision; /* etag: +1 a change */
+    const char *body; /* canonical JSON of schemas/tenant.json */
+    int64_t created_us, updated_us;
+};
+typedef bool db_tenant_fn(void *arg, const struct db_tenant *tenant);
+ERR_MUST_CHECK enum err_code tenant_put(struct db_tx *tx, const char *name, const char *body,
+                                        int64_t *out_revision, struct err *err);
+/* Policies' and placements' current rows go with it; ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code tenant_delete(struct db_tx *tx, const char *name, struct err *err);
+ERR_MUST_CHECK enum err_code tenant_list(struct db_ro *ro, const char *after, int limit,
+                                         db_tenant_fn *fn, void *arg, struct err *err);
+
+/* Placements and labels ----------------------------------------------------------------------- */
+
+struct db_placement {
+    const char *tenant, *job;
+    uint32_t label;
+    int64_t revision;
+    const char *body; /* canonical JSON of schemas/placement.json */
+    int64_t updated_us;
+};
+typedef bool db_placement_fn(void *arg, const struct db_placement *placement);
+/*
+ * A job keeps its label for ever, also over deletion and re-creation of its placement; labels are
+ * allotted from 1 upwards, never given to another job while unused ones are left (max 65533, then
+ * the longest-deleted label is reused, then ERR_LIMIT).
+ */
+ERR_MUST_CHECK enum err_code label_get(struct db_tx *tx, const char *tenant, const char *job,
+                                       uint32_t *out, struct err *err);
+ERR_MUST_CHECK enum err_code placement_put(struct db_tx *tx, const char *tenant, const char *job,
+                                           uint32_t label, const char *body,
+                                           int64_t *out_revision, struct err *err);
+ERR_MUST_CHECK enum err_code placement_delete(struct db_tx *tx, const char *tenant,
+                                              const char *job, struct err *err);
+/* By tenant, then job. tenant NULL = all; after_tenant/after_job exclusive. */
+ERR_MUST_CHECK enum err_code placement_list(struct db_ro *ro, const char *tenant,
+                                            const char *after_tenant, const char *after_job,
+                                            int limit, db_placement_fn *fn, void *arg,
+                                            struct err *err);
+
+/* Nodes ----------------------------------------------------------------------------------------- */
+
+struct db_node {
+    const char *name;
+    int64_t revision;
+    const char *body;       /* canonical JSON of schemas/node.json: labels, description */
+    const char *token_hash; /* of the agent's token; never leaves the server */
+    const char *inventory;  /* NULL = never reported */
+    const char *state;      /* last state report, NULL = none */
+    const char *receipt;    /* last receipt, NULL = none */
+    int64_t created_us, updated_us;
+    int64_t inventory_us, state_us, receipt_us; /* 0 = never */
+};
+typedef bool db_node_fn(void *arg, const struct db_node *node);
+/* token_hash NULL keeps the old one. */
+ERR_MUST_CHECK enum err_code node_put(struct db_tx *tx, const char *name, const char *body,
+                                      const char *token_hash, int64_t *out_revision,
+                                      struct err *err);
+ERR_MUST_CHECK enum err_code node_delete(struct db_tx *tx, const char *name, struct err *err);
+ERR_MUST_CHECK enum err_code node_list(struct db_ro *ro, const char *after, int limit,
+                                       db_node_fn *fn, void *arg, struct err *err);
+ERR_MUST_CHECK enum err_code node_inventory_put(struct db_tx *tx, const char *name,
+                                                const char *inventory, struct err *err);
+ERR_MUST_CHECK enum err_code node_state_put(struct db_tx *tx, const char *name, const char *state,
+                                            struct err *err);
+
+#define RECEIPTS_KEPT 100 /* a node; older ones are dropped when a new one comes */
+
+struct db_receipt {
+    int64_t id;
+    const char *node;
+    int64_t generation;
+    const char *digest, *observed, *result;
+    const char *body; /* canonical JSON of schemas/receipt.json */
+    int64_t received_us;
+};
+typedef bool db_receipt_fn(void *arg, const struct db_receipt *receipt);
+ERR_MUST_CHECK enum err_code receipt_put(struct db_tx *tx, const struct db_receipt *receipt,
+                                         int64_t *out_id, struct err *err);
+/* Newest first; before 0 = from the newest. */
+ERR_MUST_CHECK enum err_code receipt_list(struct db_ro *ro, const char *node, int64_t before,
+                                          int limit, db_receipt_fn *fn, void *arg,
+                                          struct err *err);
+
+/* Generations ----------------------------------------------------------------------------------- */
+
+/* The fleet's desired state counts up by one with each accepted change of it. */
+ERR_MUST_CHECK enum err_code generation_next(struct db_tx *tx, const char *cause, int64_t *out,
+                                             struct err *err);
+ERR_MUST_CHECK enum err_code generation_current(struct db_ro *ro, int64_t *out, struct err *err);
+
+/* Tokens ---------------------------------------------------------------------------------------- */
+
+struct db_token {
+    const char *id;   /* public part */
+    const char *hash; /* "sha256:..." of the whole token */
+    const char *role; /* "admin", "operator", "auditor", "tenant-admin", "tenant-user" */
+    const char *tenant; /* "" = none */
+    const char *description;
+    int64_t created_us, expires_us; /* 0 = never */
+};
+typedef bool db_token_fn(void *arg, const struct db_token *token);
+ERR_MUST_CHECK enum err_code token_put(struct db_tx *tx, const struct db_token *token,
+                                       struct err *err);
+ERR_MUST_CHECK enum err_code token_delete(struct db_tx *tx, const char *id, struct err *err);
+ERR_MUST_CHECK enum err_code token_each(struct db_ro *ro, db_token_fn *fn, void *arg,
+                                        struct err *err);
+
+/* Audit: hash-chained --------------------------------------------------------------------------- */
+
+struct db_audit {
+    int64_t id;
+    int64_t time_us;
+    const char *actor, *action, *subject, *request_id, *reason; /* "" = none */
+    const char *before, *after; /* JSON texts or digests; "" = none */
+    const char *prev_hash, *hash; /* "sha256:..." */
+};
+typedef bool db_audit_fn(void *arg, const struct db_audit *row);
+/* id, time and hashes are filled in; hash = sha256 over prev_hash and every other column, length-
+ * prefixed. */
+ERR_MUST_CHECK enum err_code audit_add(struct db_tx *tx, const struct db_audit *row,
+                                       struct err *err);
+/* Newest first. tenant NULL = all rows, else rows whose subject is "tenant/T" or below. */
+ERR_MUST_CHECK enum err_code audit_list(struct db_ro *ro, const char *tenant, int64_t before,
+                                        int limit, db_audit_fn *fn, void *arg, struct err *err);
+/* ERR_CONFLICT naming the first id that does not fit; *out_rows checked. */
+ERR_MUST_CHECK enum err_code audit_verify(struct db_ro *ro, int64_t *out_rows, struct err *err);
+
+/* Events ---------------------------------------------------------------------------------------- */
+
+#define EVENTS_KEPT 100000
+
+struct db_event {
+    int64_t id;
+    int64_t time_us;
+    const char *kind;    /* "policy.changed", "node.drift", ... */
+    const char *subject; /* "tenant/a/policy", "node/n1" */
+    const char *body;    /* JSON object */
+};
+typedef bool db_event_fn(void *arg, const struct db_event *event);
+ERR_MUST_CHECK enum err_code event_add(struct db_tx *tx, const char *kind, const char *subject,
+                                       const char *body, int64_t *out_id, struct err *err);
+/* Oldest first, ids > after. */
+ERR_MUST_CHECK enum err_code event_list(struct db_ro *ro, int64_t after, int limit,
+                                        db_event_fn *fn, void *arg, struct err *err);
+
+/* Idempotency keys ------------------------------------------------------------------------------ */
+
+#define IDEMPOTENCY_KEPT_US INT64_C(86400000000)
+
+struct db_idempotency {
+    const char *key;       /* principal + "\n" + Idempotency-Key */
+    const char *request;   /* digest of method, path and body */
+    int status;
+    const char *body;
+};
+typedef bool db_idempotency_fn(void *arg, const struct db_idempotency *row);
+/* ERR_NOT_FOUND when there is none younger than IDEMPOTENCY_KEPT_US. */
+ERR_MUST_CHECK enum err_code idempotency_get(struct db_ro *ro, const char *key,
+                                             db_idempotency_fn *fn, void *arg, struct err *err);
+/* Also drops a few expired rows. */
+ERR_MUST_CHECK enum err_code idempotency_put(struct db_tx *tx, const struct db_idempotency *row,
+                                             struct err *err);

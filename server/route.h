@@ -1,0 +1,30 @@
+#pragma once
+/*
+ * server/route.h - the route table: one row a method and path; roles, body and limits as data.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/http.h"
+
+enum route_flags {
+    ROUTE_JSON = 1 << 0,      /* needs an application/json body, parsed by base/json */
+    ROUTE_IF_MATCH = 1 << 1,  /* 428 without If-Match or If-None-Match: * */
+    ROUTE_LARGE = 1 << 2,     /* HTTP_BODY_LARGE_MAX */
+    ROUTE_OPEN = 1 << 3,      /* no credentials */
+    ROUTE_TENANT = 1 << 4,    /* param 0 is a tenant: tenant roles get 404 for any other */
+    ROUTE_IDEMPOTENT = 1 << 5, /* POST that honours Idempotency-Key */
+};
+
+struct route {
+    const char *method;
+    const char *path;    /* "/v1/tenants/{tenant}/policy" or ".../policy:validate" */
+    uint32_t roles;      /* ROLE_BIT()s that may call it; admin is never implied */
+    uint32_t flags;
+    void (*handler)(struct request *request);
+    const char *operation_id; /* of openapi.yaml */
+};
+
+extern const struct route routes[];
+extern const size_t route_count;
