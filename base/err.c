@@ -6,11 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Puts "..." at the end of a text that was cut, so that a reader sees it. */
+/* Puts "..." at the end of a text that was cut, so that a reader sees it; never inside a
+ * character, because JSON and terminals take UTF-8 only. */
 static void mark_cut(char *text, size_t size, int wanted)
 {
-    if (wanted >= 0 && (size_t)wanted >= size)
-        memcpy(text + size - 4, "...", 4);
+    if (wanted < 0 || (size_t)wanted < size)
+        return;
+    size_t at = size - 4;
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at--;
+    memcpy(text + at, "...", 4);
 }
 
 static enum err_code fill(struct err *err, enum err_code code, int sys_errno, const char *pointer,

@@ -42,6 +42,7 @@ struct finding {
 struct finding_list {
     struct finding *items;
     size_t count;
+    size_t capacity;
     bool truncated;
     bool nomem; /* an allocation failed: the list is not complete, treat as an error */
     enum finding_severity worst; /* FINDING_INFO if empty */

@@ -5,7 +5,8 @@
  * json_parse() accepts RFC 8259 texts in UTF-8 without BOM whose root is an object, and refuses
  * what other readers let pass: duplicate keys, depth over JSON_DEPTH_MAX, NUL (raw or \u0000)
  * anywhere, lone surrogates, numbers that overflow int64 or double, non-zero numbers that
- * underflow to 0, trailing text. Errors say line, column and byte.
+ * underflow to 0 or to a denormal, trailing text. Errors say line and column (from 1, in
+ * characters) and byte (from 0).
  *
  * struct json_reader is sticky: it asks for each member with type and range, remembers every
  * problem as a finding with its JSON Pointer, and json_reader_end() makes members that nobody
@@ -34,8 +35,10 @@ ERR_MUST_CHECK enum err_code json_parse_limit(const char *text, size_t len, size
 
 /*
  * Canonical form: members sorted by the bytes of their keys, no blanks, shortest escapes, integers
- * as digits, reals in the shortest form that reads back the same. Same value, same bytes. The
- * result is malloc'ed and NUL-terminated; *out_len (may be NULL) without the NUL. NULL = no memory.
+ * as digits, reals in the shortest form that reads back the same and always as a real: the integer
+ * 1 is "1", the real 1 is "1.0"; they are different values here. Same value, same bytes. The
+ * result is malloc'ed and NUL-terminated; *out_len (may be NULL) without the NUL. NULL = no
+ * memory (or nested more than 256 deep, which the parser never lets in).
  */
 char *json_canonical(const json_t *value, size_t *out_len);
 
@@ -51,12 +54,16 @@ void json_pointer_push(char *pointer, size_t size, const char *token);
 
 /* Reader -------------------------------------------------------------------------------------- */
 
+#define JSON_READER_MEMBERS_MAX 64 /* different members that one reader asks for; more: assert */
+
 struct json_reader {
     const json_t *object;          /* borrowed; NULL if the value was no object (a finding says so) */
     char pointer[ERR_POINTER_MAX]; /* of the object */
     struct finding_list *findings; /* borrowed */
     size_t seen;                   /* members asked for and present */
     const char *rule;              /* rule id of the findings, "schema" by default */
+    const char *asked[JSON_READER_MEMBERS_MAX]; /* borrowed keys: string literals */
+    size_t asked_count;
 };
 
 /* Starts on `value` at `pointer` ("" = root). A value that is no object is a finding. */
@@ -70,7 +77,7 @@ void json_reader_init(struct json_reader *r, const json_t *value, const char *po
 bool json_reader_int(struct json_reader *r, const char *key, bool required, int64_t min,
                      int64_t max, int64_t *out);
 bool json_reader_bool(struct json_reader *r, const char *key, bool required, bool *out);
-/* min_len/max_len in bytes. Control characters (< 0x20, 0x7f) are refused. */
+/* min_len/max_len in bytes. Control and invisible characters are refused (base/text.h). */
 bool json_reader_string(struct json_reader *r, const char *key, bool required, size_t min_len,
                         size_t max_len, const char **out);
 /* `names` is NULL-terminated; *out = index. */

@@ -56,12 +56,15 @@ int64_t bandwidth_on_port_bps(const struct bandwidth *bw, int64_t port_bps);
  */
 int64_t bandwidth_on_port_permyriad(const struct bandwidth *bw, int64_t port_bps);
 
+#define SIZE_BYTES_MAX INT64_C(1000000000000000000) /* 10^18 */
 /*
- * "1MB", "64KiB", "512B": decimal KB MB GB and binary KiB MiB GiB, whole bytes, > 0.
+ * "1MB", "64KiB", "512B", "1.5MB": decimal KB MB GB and binary KiB MiB GiB; must come out as
+ * whole bytes, 0 < bytes <= SIZE_BYTES_MAX.
  */
 ERR_MUST_CHECK enum err_code size_parse(const char *text, int64_t *out_bytes, struct err *err);
 
 /* Dotted numeric versions, part by part ("2.1.8" < "2.1.10"); missing parts are 0. -1, 0, 1;
- * ERR_INVALID when either holds anything but digits and dots. */
+ * parts may have any number of digits. ERR_INVALID when either is empty, has an empty part or
+ * holds anything but digits and dots. */
 ERR_MUST_CHECK enum err_code version_compare(const char *a, const char *b, int *out,
                                              struct err *err);

@@ -1,0 +1,38 @@
+#pragma once
+/*
+ * base/text.h - UTF-8 as bytes from strangers: checking, counting, and quoting it for messages.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the code point at s (1..4), or 0 if it is no valid UTF-8 (overlong forms, surrogates
+ * and values over U+10FFFF are invalid). *out is set on success; may be NULL. */
+size_t utf8_decode(const char *s, size_t len, uint32_t *out);
+
+/* Code points in a valid UTF-8 text. */
+size_t utf8_count(const char *s, size_t len);
+
+/*
+ * Characters that a name or a value must not hold because a reader cannot see them: C0 and C1
+ * controls, DEL, zero-width and direction marks, fillers, line separators, variation selectors,
+ * tag characters, noncharacters.
+ */
+bool text_is_hidden(uint32_t code_point);
+
+/* True when the text holds such a character or is no UTF-8 (then *out = 0xFFFFFFFF). */
+bool text_find_hidden(const char *text, size_t len, uint32_t *out);
+
+/* Replaces every byte that is no valid UTF-8 by '?', in place. */
+void text_sanitize(char *text);
+
+/* Copies text for a message: hidden characters as \uXXXX, bad bytes as \xXX; what is too long is
+ * cut on a character and ends with "...". size >= 16. */
+void text_quote(const char *text, size_t len, char *out, size_t size);
+
+/*
+ * The one of `names` that a misspelt word most likely meant: at most one edit for each three
+ * letters (inserted, deleted, replaced or two swapped). NULL when none is close.
+ */
+const char *text_closest(const char *word, const char *const *names, size_t count);
