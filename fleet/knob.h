@@ -37,12 +37,13 @@ struct knob_kind {
     bool is_set;                /* several ids a subject; those not in the plan and ours are removed */
     enum knob_view view;
     enum disruption disruption; /* of a change in the usual case */
+    const char *first_id;       /* others of the kind stand on it: sorts first; NULL = none */
     const char *text;           /* what it is, for people */
 };
 
 extern const struct knob_kind knob_kinds[]; /* by rank; ends with name == NULL */
 const struct knob_kind *knob_kind_get(const char *name); /* NULL = unknown */
 
-/* Key order: rank, subject, id. */
+/* Key order: rank, subject, id (the kind's first_id before all others). */
 int knob_compare(const struct knob_kind *ka, const char *sa, const char *ia,
                  const struct knob_kind *kb, const char *sb, const char *ib);

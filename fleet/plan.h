@@ -39,6 +39,7 @@ struct plan {
     int64_t generation;
     struct plan_knob *knobs; /* in knob_compare order, no two with the same key */
     size_t knob_count;
+    size_t knob_room;             /* private: what knobs has memory for */
     char digest[DIGEST_TEXT_MAX]; /* over node and knobs' keys, wants and flags; not the generation */
 };
 
@@ -81,6 +82,7 @@ struct state_knob {
 struct state {
     struct state_knob *knobs; /* knob_compare order after state_seal */
     size_t knob_count;
+    size_t knob_room; /* private */
 };
 
 void state_init(struct state *state);
@@ -132,7 +134,10 @@ struct plan_step {
 struct plan_steps {
     struct plan_step *items;
     size_t count;
+    size_t room; /* private */
 };
+
+const char *step_op_name(enum step_op op); /* "remove", "change", "add" */
 
 /*
  * Removals (reverse rank), then changes, then additions (by rank). Removed is what the state
