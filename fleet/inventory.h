@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/finding.h"
 #include "base/own.h"
+#include "fleet/name.h"
 
 #define INVENTORY_PORTS_MAX 128
 #define PORT_ID_SIZE 96

@@ -1,0 +1,81 @@
+/*
+ * fleet/knob.c - the table of knob kinds; doc/knobs.md says the same for people.
+ */
+#include "fleet/knob.h"
+
+#include <string.h>
+
+static const char *const disruption_names[] = {
+    [DISRUPTION_NONE] = "none",
+    [DISRUPTION_PAUSE] = "pause",
+    [DISRUPTION_LINK_RESET] = "link-reset",
+    [DISRUPTION_DRIVER_RELOAD] = "driver-reload",
+    [DISRUPTION_REBOOT] = "reboot",
+};
+#define DISRUPTION_COUNT (sizeof(disruption_names) / sizeof(disruption_names[0]))
+
+const char *disruption_name(enum disruption disruption)
+{
+    return (size_t)disruption < DISRUPTION_COUNT ? disruption_names[disruption] : "unknown";
+}
+
+bool disruption_from_name(const char *name, enum disruption *out)
+{
+    for (size_t i = 0; i < DISRUPTION_COUNT; i++) {
+        if (strcmp(disruption_names[i], name) == 0) {
+            *out = (enum disruption)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The order on a port is trust, ETS, rates, buffers, PFC: drivers recompute buffers and may toggle
+ * the link when PFC changes, so it comes last of the DCB kinds. */
+const struct knob_kind knob_kinds[] = {
+    {"host.modparam", 10, false, KNOB_VIEW_NEXT_BOOT, DISRUPTION_NONE, NULL,
+     "kernel module parameter"},
+    {"host.sysctl", 11, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "kernel setting"},
+    {"host.thp", 12, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "transparent huge pages"},
+    {"link.mtu", 20, false, KNOB_VIEW_LIVE, DISRUPTION_LINK_RESET, NULL, "MTU of the port"},
+    {"dcb.app", 30, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL, "DSCP to priority map"},
+    {"dcb.ets", 31, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
+     "traffic classes and their bandwidth shares"},
+    {"dcb.maxrate", 32, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL,
+     "rate limit of each traffic class"},
+    {"dcb.buffer", 33, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL, "receive buffers"},
+    {"dcb.pfc", 34, false, KNOB_VIEW_LIVE, DISRUPTION_LINK_RESET, NULL, "priority flow control"},
+    {"tc.clsact", 40, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "hook for filters"},
+    {"tc.qdisc", 41, true, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL, "scheduler of the port"},
+    {"tc.class", 42, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, "5e11:fffe",
+     "guarantee and limit of a job in the scheduler"},
+    {"tc.flower", 43, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "flow table entry of a job"},
+    {NULL, 0, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, NULL},
+};
+
+const struct knob_kind *knob_kind_get(const char *name)
+{
+    for (const struct knob_kind *kind = knob_kinds; kind->name != NULL; kind++)
+        if (strcmp(kind->name, name) == 0)
+            return kind;
+    return NULL;
+}
+
+static int compare_ids(const struct knob_kind *kind, const char *a, const char *b)
+{
+    int order = strcmp(a, b);
+    if (order == 0 || kind->first_id == NULL)
+        return order;
+    if (strcmp(a, kind->first_id) == 0)
+        return -1;
+    return strcmp(b, kind->first_id) == 0 ? 1 : order;
+}
+
+int knob_compare(const struct knob_kind *ka, const char *sa, const char *ia,
+                 const struct knob_kind *kb, const char *sb, const char *ib)
+{
+    if (ka->rank != kb->rank)
+        return ka->rank < kb->rank ? -1 : 1;
+    int order = strcmp(sa, sb);
+    return order != 0 ? order : compare_ids(ka, ia, ib);
+}

@@ -1,0 +1,156 @@
+/*
+ * fleet/receipt.c - see receipt.h. Written by agents, read by the server: hostile until parsed.
+ */
+#include "fleet/receipt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fleet/read.h"
+
+#define RECEIPT_VERSION 1
+
+static const char *const result_names[] = {
+    [RECEIPT_APPLIED] = "applied",
+    [RECEIPT_UNCHANGED] = "unchanged",
+    [RECEIPT_ROLLED_BACK] = "rolled-back",
+    [RECEIPT_REFUSED] = "refused",
+    [RECEIPT_STUCK] = "stuck",
+    [RECEIPT_DRIFT] = "drift",
+    [RECEIPT_DRIFT + 1] = NULL,
+};
+
+const char *receipt_result_name(enum receipt_result result)
+{
+    return result_names[result];
+}
+
+void receipt_free(struct receipt *receipt)
+{
+    if (receipt == NULL)
+        return;
+    for (size_t i = 0; i < receipt->step_count; i++) {
+        json_decref(receipt->steps[i].before);
+        json_decref(receipt->steps[i].after);
+    }
+    free(receipt->steps);
+    free(receipt);
+}
+
+static json_t *step_to_json(const struct receipt_step *step)
+{
+    OWN(json) json_t *object = json_object();
+    if (object == NULL || !write_text(object, "text", step->text) ||
+        !write_text(object, "disruption", disruption_name(step->disruption)) ||
+        !write_member(object, "done", json_boolean(step->done)) ||
+        !write_member(object, "undone", json_boolean(step->undone)) ||
+        !write_text(object, "problem", step->problem))
+        return NULL;
+    if (step->before != NULL && !write_member(object, "before", json_incref(step->before)))
+        return NULL;
+    if (step->after != NULL && !write_member(object, "after", json_incref(step->after)))
+        return NULL;
+    return GIVE(object);
+}
+
+json_t *receipt_to_json(const struct receipt *receipt)
+{
+    OWN(json) json_t *steps = json_array();
+    for (size_t i = 0; i < receipt->step_count; i++)
+        if (json_array_append_new(steps, step_to_json(&receipt->steps[i])) != 0)
+            return NULL;
+    OWN(json) json_t *object = json_object();
+    if (object == NULL || !write_member(object, "version", json_integer(RECEIPT_VERSION)) ||
+        !write_text(object, "node", receipt->node) ||
+        !write_member(object, "generation", json_integer(receipt->generation)) ||
+        !write_text(object, "digest", receipt->digest) ||
+        !write_text(object, "observed", receipt->observed) ||
+        !write_text(object, "result", result_names[receipt->result]) ||
+        !write_member(object, "time_us", json_integer(receipt->time_us)) ||
+        !write_member(object, "apply_ns", json_integer(receipt->apply_ns)) ||
+        !write_member(object, "steps", json_incref(steps)) ||
+        !write_text(object, "problem", receipt->problem))
+        return NULL;
+    return GIVE(object);
+}
+
+static void step_from_json(struct json_reader *r, struct receipt_step *out)
+{
+    const char *disruption = NULL;
+    const json_t *before = NULL, *after = NULL;
+    read_text(r, "text", true, 1, out->text, sizeof(out->text));
+    if (json_reader_string(r, "disruption", true, 1, 32, &disruption) &&
+        !disruption_from_name(disruption, &out->disruption))
+        read_problem(r, "disruption", "'%s' is no disruption class", disruption);
+    json_reader_bool(r, "done", true, &out->done);
+    json_reader_bool(r, "undone", true, &out->undone);
+    read_text(r, "problem", false, 1, out->problem, sizeof(out->problem));
+    json_reader_any(r, "before", false, &before);
+    json_reader_any(r, "after", false, &after);
+    json_reader_end(r);
+    out->before = json_incref((json_t *)before);
+    out->after = json_incref((json_t *)after);
+}
+
+static bool is_digest(const char *text)
+{
+    static const char prefix[] = "sha256:";
+    const size_t hex = 64;
+    return strncmp(text, prefix, strlen(prefix)) == 0 &&
+           strspn(text + strlen(prefix), "0123456789abcdef") == hex &&
+           strlen(text) == strlen(prefix) + hex;
+}
+
+static void digest_from_json(struct json_reader *r, const char *key, bool required,
+                             char out[DIGEST_TEXT_MAX])
+{
+    if (read_text(r, key, required, 1, out, DIGEST_TEXT_MAX) && !is_digest(out))
+        read_problem(r, key, "is no digest; \"sha256:\" and 64 hex digits");
+}
+
+static void head_from_json(struct json_reader *r, struct receipt *out)
+{
+    int64_t version;
+    int result = RECEIPT_STUCK;
+    struct err err = ERR_INIT;
+    json_reader_int(r, "version", true, RECEIPT_VERSION, RECEIPT_VERSION, &version);
+    if (read_text(r, "node", true, 1, out->node, sizeof(out->node)) &&
+        name_check(out->node, "node", &err))
+        read_problem(r, "node", "%s", err.text);
+    json_reader_int(r, "generation", true, 0, INT64_MAX, &out->generation);
+    digest_from_json(r, "digest", true, out->digest);
+    digest_from_json(r, "observed", false, out->observed);
+    if (json_reader_enum(r, "result", true, result_names, &result))
+        out->result = (enum receipt_result)result;
+    json_reader_int(r, "time_us", true, 0, INT64_MAX, &out->time_us);
+    json_reader_int(r, "apply_ns", true, 0, INT64_MAX, &out->apply_ns);
+    read_text(r, "problem", false, 1, out->problem, sizeof(out->problem));
+}
+
+enum err_code receipt_from_json(const json_t *document, struct receipt **out, struct err *err)
+{
+    OWN_FINDINGS struct finding_list findings;
+    finding_list_init(&findings);
+    OWN(receipt) struct receipt *receipt = calloc(1, sizeof(*receipt));
+    if (receipt == NULL)
+        return err_nomem(err);
+    struct json_reader r;
+    const json_t *steps = NULL;
+    json_reader_init(&r, document, "", &findings);
+    head_from_json(&r, receipt);
+    json_reader_array(&r, "steps", true, RECEIPT_STEPS_MAX, &steps);
+    json_reader_end(&r);
+    size_t count = steps == NULL ? 0 : json_array_size(steps);
+    if (count > 0 && (receipt->steps = calloc(count, sizeof(*receipt->steps))) == NULL)
+        return err_nomem(err);
+    receipt->step_count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct json_reader element;
+        json_reader_element(&r, "steps", i, json_array_get(steps, i), &element);
+        step_from_json(&element, &receipt->steps[i]);
+    }
+    enum err_code code = read_result(&findings, err);
+    if (code == ERR_OK)
+        *out = GIVE(receipt);
+    return code;
+}
