@@ -1,0 +1,30 @@
+# What the lab's host scripts share: the pinned kernel, the folders, one way to fail and one to skip.
+# Sourced by fetch.sh and lab; sets LAB_SRC, KVER and, by lab_cache, the cache paths.
+
+KVER=${LAB_KVER:-6.1.0-57-amd64}
+HEADERS=${LAB_HEADERS:-/usr/src/linux-headers-$KVER}
+LAB_SKIP=77
+
+die() {
+    echo "lab: $*" >&2
+    exit 1
+}
+
+# A skip is not a failure: the machine lacks something that this test tier needs.
+skip() {
+    echo "lab: skipped: $*"
+    exit "$LAB_SKIP"
+}
+
+# lab_cache DIR: names everything that fetch.sh leaves below DIR.
+lab_cache() {
+    CACHE=$(mkdir -p "$1" && cd "$1" && pwd -P) ||
+        die "cannot create the cache folder $1: give another one"
+    case $CACHE/ in
+        "$LAB_SRC"/*) die "the cache folder $CACHE lies in the source tree: give one outside" ;;
+    esac
+    IMAGE_ROOT=$CACHE/root
+    KERNEL=$IMAGE_ROOT/boot/vmlinuz-$KVER
+    MODULES=$IMAGE_ROOT/lib/modules/$KVER
+    INITRD=$CACHE/initrd.img
+}

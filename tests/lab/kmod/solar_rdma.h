@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Test NIC "solar_rdma": pairs of wired Ethernet ports with the management interfaces of an RDMA
+ * NIC and faults on demand. One platform device, one devlink instance and one netdev a port.
+ * Not a driver for any hardware; README.md of the lab says what is real and what is only stored.
+ */
+#pragma once
+
+#include <linux/dcbnl.h>
+#include <linux/ethtool.h>
+#include <linux/in6.h>
+#include <linux/netdevice.h>
+#include <linux/platform_device.h>
+#include <net/devlink.h>
+
+#define SOLAR_NAME "solar_rdma"
+#define SOLAR_PRIOS 8
+#define SOLAR_DSCPS 64
+#define SOLAR_MAX_PAIRS 8
+#define SOLAR_MAX_PORTS (2 * SOLAR_MAX_PAIRS)
+#define SOLAR_MAX_TCAM 65536
+#define SOLAR_DEFAULT_MTU 4200
+#define SOLAR_MAX_MTU 9978
+#define SOLAR_RATE_UNIT_KBPS 100000ULL
+#define SOLAR_BUFFER_TOTAL (512 * 1024)
+#define SOLAR_FW_PSID "SOL0000000200"
+#define SOLAR_FW_MAX 32
+
+/* Every set operation that debugfs can make fail, be swallowed or be slow. */
+enum solar_op {
+	SOLAR_OP_DCB, /* any of the dcbnl setters */
+	SOLAR_OP_ETS,
+	SOLAR_OP_PFC,
+	SOLAR_OP_MAXRATE,
+	SOLAR_OP_APP,
+	SOLAR_OP_BUFFER,
+	SOLAR_OP_DCBX,
+	SOLAR_OP_FLOWER,
+	SOLAR_OP_PAUSE,
+	SOLAR_OP_COALESCE,
+	SOLAR_OP_FEC,
+	SOLAR_OP_LINK,
+	SOLAR_OP_MTU,
+	SOLAR_OPS
+};
+
+enum solar_verdict {
+	SOLAR_APPLY,
+	SOLAR_SWALLOW /* answer success, change nothing */
+};
+
+struct solar_fault {
+	u32 fail;   /* the next N fail with EIO */
+	u32 ignore; /* the next N are answered with success and dropped */
+};
+
+/* All counters are settable in debugfs, hence signed atomics and no per-CPU split. */
+struct solar_prio_counters {
+	atomic64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
+	atomic64_t tx_pause, rx_pause, rx_pause_duration, rx_discards;
+};
+
+struct solar_counters {
+	struct solar_prio_counters prio[SOLAR_PRIOS];
+	atomic64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
+	atomic64_t tx_dropped, rx_dropped, fcs, symbol_errors;
+	atomic64_t tx_global_pause, rx_global_pause;
+	atomic64_t rx_ecn_marked, fec_corrected, fec_uncorrectable, link_flaps;
+};
+
+struct solar_dcb {
+	struct ieee_ets ets;
+	u8 pfc_en;
+	u16 pfc_delay;
+	u64 maxrate_kbps[SOLAR_PRIOS];
+	u8 dscp_prio[SOLAR_DSCPS];
+	DECLARE_BITMAP(dscp_set, SOLAR_DSCPS);
+	struct dcbnl_buffer buffer;
+	u8 dcbx;
+};
+
+struct solar_tcam {
+	struct list_head entries; /* sorted by tc priority; writers hold the rtnl lock, readers RCU */
+};
+
+struct solar_pcie {
+	u32 current_gen, max_gen, current_width, max_width;
+	u32 aer_correctable, aer_bad_tlp, aer_nonfatal, aer_fatal;
+};
+
+struct solar_port {
+	struct net_device *netdev;
+	struct platform_device *pdev;
+	struct devlink *devlink;
+	struct devlink_port devlink_port;
+	struct solar_port __rcu *peer;
+	struct dentry *debugfs;
+	unsigned int index;
+
+	struct solar_counters counters;
+	struct solar_dcb dcb;
+	struct solar_pcie pcie;
+	struct solar_fault faults[SOLAR_OPS];
+	u32 op_delay_ms; /* every set operation sleeps so long first */
+	u32 fcs_every;   /* each N-th packet received is dropped as an FCS error; 0 none */
+	u32 ecn_every;   /* each N-th ECN-capable packet sent is marked CE; 0 none */
+	atomic_t fcs_tick, ecn_tick;
+	bool pfc_resets_link; /* as mlx5: a change of PFC takes the link down and up */
+
+	struct solar_tcam ingress, egress;
+	u32 tcam_entries; /* capacity, shared by both directions */
+	u32 tcam_used;
+
+	u32 speed_mbps;
+	struct ethtool_pauseparam pause;
+	u32 coalesce[4]; /* rx usecs, rx frames, tx usecs, tx frames */
+	bool coalesce_adaptive_rx;
+	u32 fec; /* ETHTOOL_FEC_* as set */
+	u32 channels;
+	u16 pfc_storm_ms;
+	char fw_running[SOLAR_FW_MAX], fw_stored[SOLAR_FW_MAX];
+};
+
+/* params.c: module parameters and sysctl */
+extern unsigned int solar_pairs;
+extern unsigned int solar_tcam_entries;
+extern char *solar_fw_version;
+int solar_sysctl_register(void);
+void solar_sysctl_unregister(void);
+
+/* netdev.c */
+int solar_netdev_create(struct platform_device *pdev);
+void solar_netdev_destroy(struct solar_port *port);
+void solar_ports_join(struct solar_port *a, struct solar_port *b);
+void solar_port_set_carrier(struct solar_port *port, bool up);
+
+/* dcb.c */
+extern const struct dcbnl_rtnl_ops solar_dcbnl_ops;
+void solar_dcb_init(struct solar_dcb *dcb);
+unsigned int solar_dcb_prio(const struct solar_port *port, const struct sk_buff *skb, u8 tos,
+			    bool is_ip);
+
+/* ethtool.c */
+extern const struct ethtool_ops solar_ethtool_ops;
+
+/* tcam.c */
+struct solar_key {
+	__be16 eth_type;
+	u8 ip_proto;
+	u8 tos;
+	__be16 sport, dport;
+	struct in6_addr src, dst; /* IPv4: last word */
+} __aligned(8);
+
+struct solar_decision {
+	bool drop;
+	bool has_prio;
+	unsigned int prio;
+};
+
+void solar_key_of(struct sk_buff *skb, struct solar_key *key);
+void solar_tcam_init(struct solar_port *port);
+void solar_tcam_lookup(struct solar_tcam *tcam, const struct solar_key *key, unsigned int len,
+		       struct solar_decision *out);
+int solar_setup_tc(struct net_device *netdev, enum tc_setup_type type, void *type_data);
+
+/* devlink.c */
+int solar_devlink_create(struct solar_port *port);
+void solar_devlink_destroy(struct solar_port *port);
+
+/* sysfs.c: PCIe look-alike attributes of the platform device */
+extern const struct attribute_group *solar_device_groups[];
+void solar_pcie_init(struct solar_pcie *pcie);
+
+/* debugfs.c: settable counters and faults */
+void solar_debugfs_root_create(void);
+void solar_debugfs_root_destroy(void);
+void solar_debugfs_create(struct solar_port *port);
+void solar_debugfs_destroy(struct solar_port *port);
+int solar_fault_check(struct solar_port *port, enum solar_op op);
