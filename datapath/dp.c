@@ -1,0 +1,40 @@
+/*
+ * datapath/dp.c - the forwards of the provider contract; see dp.h.
+ */
+#include "datapath/dp.h"
+
+enum err_code dp_inventory(struct dp *dp, json_t **out, struct err *err)
+{
+    return dp->ops->inventory(dp, out, err);
+}
+
+enum err_code dp_observe(struct dp *dp, const struct plan *plan, struct state *out, struct err *err)
+{
+    return dp->ops->observe(dp, plan, out, err);
+}
+
+enum err_code dp_check(struct dp *dp, const struct plan_step *step, struct err *err)
+{
+    return dp->ops->check(dp, step, err);
+}
+
+enum err_code dp_apply(struct dp *dp, const struct plan_step *step, struct err *err)
+{
+    return dp->ops->apply(dp, step, err);
+}
+
+int dp_event_fd(struct dp *dp)
+{
+    return dp->ops->event_fd(dp);
+}
+
+enum err_code dp_drain(struct dp *dp, bool *out_changed, struct err *err)
+{
+    return dp->ops->drain(dp, out_changed, err);
+}
+
+void dp_free(struct dp *dp)
+{
+    if (dp != NULL)
+        dp->ops->free(dp);
+}

@@ -1,0 +1,341 @@
+/*
+ * datapath/sim_kind.c - the simulator's knob kinds: defaults, checks and relations, a row a kind.
+ */
+#include "datapath/sim_kind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "datapath/value.h"
+
+/* What the host has; anything else is absent, as on a node without the module. */
+static const struct {
+    const char *kind;
+    const char *id;
+    const char *value;
+} host_names[] = {
+    {"host.modparam", "solar_rdma.cq_moderation", "0"},
+    {"host.modparam", "solar_rdma.max_sge", "32"},
+    {"host.modparam", "solar_rdma.qp_mtu", "1024"},
+    {"host.sysctl", "net.core.rmem_max", "212992"},
+    {"host.sysctl", "net.core.wmem_max", "212992"},
+    {"host.sysctl", "net.solar.flow_steering", "0"},
+    {"host.thp", "", "madvise"},
+};
+#define HOST_NAMES (sizeof(host_names) / sizeof(host_names[0]))
+
+static const struct {
+    const char *kind;
+    const char *json;
+} port_defaults[] = {
+    {"link.mtu", "1500"},
+    {"dcb.app", "[]"},
+    {"dcb.ets", "{\"bw_percent\":[0,0,0,0,0,0,0,0],\"prio_tc\":[0,0,0,0,0,0,0,0],"
+                "\"tsa\":[\"strict\",\"strict\",\"strict\",\"strict\",\"strict\",\"strict\","
+                "\"strict\",\"strict\"]}"},
+    {"dcb.maxrate", "[null,null,null,null,null,null,null,null]"},
+    {"dcb.buffer", "{\"prio_buffer\":[0,0,0,0,0,0,0,0],\"size_bytes\":[262144,0,0,0,0,0,0,0]}"},
+    {"dcb.pfc", "{\"delay\":0,\"priorities\":[]}"},
+};
+#define PORT_DEFAULTS (sizeof(port_defaults) / sizeof(port_defaults[0]))
+
+static enum err_code give(json_t *value, json_t **out, struct err *err)
+{
+    if (value == NULL)
+        return err_nomem(err);
+    *out = value;
+    return ERR_OK;
+}
+
+/* Host ---------------------------------------------------------------------------------------- */
+
+static const char *host_value(const char *kind, const char *id)
+{
+    for (size_t i = 0; i < HOST_NAMES; i++)
+        if (strcmp(host_names[i].kind, kind) == 0 && strcmp(host_names[i].id, id) == 0)
+            return host_names[i].value;
+    return NULL;
+}
+
+const char *sim_modparam_live(const char *id)
+{
+    const char *value = host_value("host.modparam", id);
+    return value == NULL ? "" : value;
+}
+
+static enum err_code check_host(const char *kind, const char *id, const json_t *to, json_t **out,
+                                struct err *err)
+{
+    if (host_value(kind, id) == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "%s: this node has no %s", kind, id);
+    const char *text;
+    if (to == NULL)
+        return ERR_OK;
+    enum err_code code = text_value_from_json(to, &text, err);
+    return code != ERR_OK ? code : give(json_string(text), out, err);
+}
+
+static enum err_code check_modparam(const struct dp_sim *sim, const char *id, const json_t *to,
+                                    json_t **out, struct err *err)
+{
+    (void)sim;
+    return check_host("host.modparam", id, to, out, err);
+}
+
+static enum err_code check_sysctl(const struct dp_sim *sim, const char *id, const json_t *to,
+                                  json_t **out, struct err *err)
+{
+    (void)sim;
+    return check_host("host.sysctl", id, to, out, err);
+}
+
+static enum err_code check_thp(const struct dp_sim *sim, const char *id, const json_t *to,
+                               json_t **out, struct err *err)
+{
+    (void)sim;
+    const char *text = json_string_value(to);
+    if (text == NULL ||
+        (strcmp(text, "always") != 0 && strcmp(text, "madvise") != 0 && strcmp(text, "never") != 0))
+        return err_set(err, ERR_INVALID, "host.thp is always, madvise or never");
+    return check_host("host.thp", id, to, out, err);
+}
+
+/* Link and dcb -------------------------------------------------------------------------------- */
+
+static enum err_code check_mtu(const struct dp_sim *sim, const char *id, const json_t *to,
+                               json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    int mtu;
+    enum err_code code = mtu_value_from_json(to, &mtu, err);
+    return code != ERR_OK ? code : give(json_integer(mtu), out, err);
+}
+
+static enum err_code check_app(const struct dp_sim *sim, const char *id, const json_t *to,
+                               json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct app_value value;
+    enum err_code code = app_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(app_value_to_json(&value), out, err);
+}
+
+static enum err_code check_ets(const struct dp_sim *sim, const char *id, const json_t *to,
+                               json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct ets_value value;
+    enum err_code code = ets_value_from_json(to, &value, err);
+    if (code == ERR_OK)
+        code = ets_value_check(&value, err);
+    return code != ERR_OK ? code : give(ets_value_to_json(&value), out, err);
+}
+
+static enum err_code check_maxrate(const struct dp_sim *sim, const char *id, const json_t *to,
+                                   json_t **out, struct err *err)
+{
+    (void)id;
+    struct maxrate_value value;
+    enum err_code code = maxrate_value_from_json(to, &value, err);
+    if (code != ERR_OK)
+        return code;
+    for (int tc = 0; tc < VALUE_PRIORITIES && sim->rate_unit_bps > 0; tc++) {
+        if (value.rate_bps[tc] == RATE_NONE)
+            continue;
+        value.rate_bps[tc] -= value.rate_bps[tc] % sim->rate_unit_bps;
+        if (value.rate_bps[tc] == 0)
+            return err_set(err, ERR_INVALID,
+                           "dcb.maxrate: the rate of traffic class %d is below the unit of %lld "
+                           "bit/s",
+                           tc, (long long)sim->rate_unit_bps);
+    }
+    return give(maxrate_value_to_json(&value), out, err);
+}
+
+static enum err_code check_buffer(const struct dp_sim *sim, const char *id, const json_t *to,
+                                  json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct buffer_value value;
+    enum err_code code = buffer_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(buffer_value_to_json(&value), out, err);
+}
+
+static enum err_code check_pfc(const struct dp_sim *sim, const char *id, const json_t *to,
+                               json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct pfc_value value;
+    enum err_code code = pfc_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(pfc_value_to_json(&value), out, err);
+}
+
+/* tc ------------------------------------------------------------------------------------------ */
+
+static enum err_code check_clsact(const struct dp_sim *sim, const char *id, const json_t *to,
+                                  json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    if (to != NULL && !json_is_true(to))
+        return err_set(err, ERR_INVALID, "the value of tc.clsact is not true");
+    return to == NULL ? ERR_OK : give(json_true(), out, err);
+}
+
+static enum err_code relate_clsact(struct dp_sim *sim, const char *subject, const char *id,
+                                   const json_t *taken, struct err *err)
+{
+    (void)id;
+    if (taken != NULL)
+        return ERR_OK;
+    if (sim_foreign_flows(sim, subject))
+        return err_set(err, ERR_CONFLICT, "tc.clsact: it holds filters that are not ours");
+    return sim_remove_all(sim, "tc.flower", subject, err);
+}
+
+static enum err_code check_qdisc(const struct dp_sim *sim, const char *id, const json_t *to,
+                                 json_t **out, struct err *err)
+{
+    (void)sim;
+    if (strcmp(id, "root") != 0)
+        return err_set(err, ERR_INVALID, "tc.qdisc: the id \"%s\" is not root", id);
+    struct qdisc_value value;
+    if (to == NULL)
+        return ERR_OK;
+    enum err_code code = qdisc_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(qdisc_value_to_json(&value), out, err);
+}
+
+static enum err_code relate_qdisc(struct dp_sim *sim, const char *subject, const char *id,
+                                  const json_t *taken, struct err *err)
+{
+    const json_t *have = sim_get(sim, "tc.qdisc", subject, id);
+    const char *handle = json_string_value(json_object_get(have, "handle"));
+    if (have != NULL && (handle == NULL || strcmp(handle, "5e11:") != 0))
+        return err_set(err, ERR_CONFLICT, "tc.qdisc: another root qdisc is there");
+    return taken != NULL ? ERR_OK : sim_remove_all(sim, "tc.class", subject, err);
+}
+
+static enum err_code check_class(const struct dp_sim *sim, const char *id, const json_t *to,
+                                 json_t **out, struct err *err)
+{
+    (void)sim;
+    uint32_t handle;
+    if (!tc_handle_parse(id, &handle) || handle >> 16 != TC_OUR_MAJOR || (handle & 0xffff) == 0)
+        return err_set(err, ERR_INVALID, "tc.class: the id \"%s\" is no class of 5e11:", id);
+    struct class_value value;
+    if (to == NULL)
+        return ERR_OK;
+    enum err_code code = class_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(class_value_to_json(&value), out, err);
+}
+
+static enum err_code relate_class(struct dp_sim *sim, const char *subject, const char *id,
+                                  const json_t *taken, struct err *err)
+{
+    /* The kernel hangs a class with an unknown parent under the root, without a word. */
+    const char *parent = json_string_value(json_object_get(taken, "parent"));
+    if (sim_get(sim, "tc.qdisc", subject, "root") == NULL)
+        return err_set_errno(err, ERR_IO, ENOENT, "tc.class %s: there is no root qdisc", id);
+    if (taken != NULL && strcmp(parent, "5e11:") != 0 &&
+        sim_get(sim, "tc.class", subject, parent) == NULL)
+        return err_set(err, ERR_IO, "tc.class %s: kernel took parent %s but shows none", id,
+                       parent);
+    if (taken == NULL && strcmp(id, "5e11:fffe") == 0 && sim_count(sim, "tc.class", subject) > 1)
+        return err_set_errno(err, ERR_IO, EBUSY, "tc.class %s: it has children", id);
+    return ERR_OK;
+}
+
+static enum err_code check_flower(const struct dp_sim *sim, const char *id, const json_t *to,
+                                  json_t **out, struct err *err)
+{
+    (void)sim;
+    bool egress;
+    uint32_t label;
+    enum err_code code = flower_id_parse(id, &egress, &label, err);
+    struct flower_value value;
+    if (code != ERR_OK || to == NULL)
+        return code;
+    code = flower_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(flower_value_to_json(&value), out, err);
+}
+
+static enum err_code relate_flower(struct dp_sim *sim, const char *subject, const char *id,
+                                   const json_t *taken, struct err *err)
+{
+    if (taken == NULL)
+        return ERR_OK;
+    if (sim_get(sim, "tc.clsact", subject, "") == NULL)
+        return err_set_errno(err, ERR_IO, ENOENT, "tc.flower %s: there is no clsact qdisc", id);
+    const char *hw = json_string_value(json_object_get(taken, "hw"));
+    const json_t *have = sim_get(sim, "tc.flower", subject, id);
+    const char *had_hw = json_string_value(json_object_get(have, "hw"));
+    bool more = strcmp(hw, "only") == 0 && (had_hw == NULL || strcmp(had_hw, "only") != 0);
+    int port = 0;
+    if (more && sscanf(subject, "sim.%d/", &port) == 1 &&
+        sim->flows[port] >= sim->config.flow_entries)
+        return err_set_errno(err, ERR_LIMIT, ENOSPC, "tc.flower %s: flow table full (%d entries)",
+                             id, sim->config.flow_entries);
+    return ERR_OK;
+}
+
+static const struct sim_kind sim_kinds[] = {
+    {"host.modparam", check_modparam, NULL},
+    {"host.sysctl", check_sysctl, NULL},
+    {"host.thp", check_thp, NULL},
+    {"link.mtu", check_mtu, NULL},
+    {"dcb.app", check_app, NULL},
+    {"dcb.ets", check_ets, NULL},
+    {"dcb.maxrate", check_maxrate, NULL},
+    {"dcb.buffer", check_buffer, NULL},
+    {"dcb.pfc", check_pfc, NULL},
+    {"tc.clsact", check_clsact, relate_clsact},
+    {"tc.qdisc", check_qdisc, relate_qdisc},
+    {"tc.class", check_class, relate_class},
+    {"tc.flower", check_flower, relate_flower},
+};
+
+const struct sim_kind *sim_kind_get(const char *name)
+{
+    for (size_t i = 0; i < sizeof(sim_kinds) / sizeof(sim_kinds[0]); i++)
+        if (strcmp(sim_kinds[i].name, name) == 0)
+            return &sim_kinds[i];
+    return NULL;
+}
+
+static enum err_code defaults_of_port(struct dp_sim *sim, int index, struct err *err)
+{
+    char subject[PORT_ID_SIZE];
+    snprintf(subject, sizeof(subject), "sim.%d/0", index);
+    for (size_t i = 0; i < PORT_DEFAULTS; i++) {
+        if (sim->config.no_pfc && strcmp(port_defaults[i].kind, "dcb.pfc") == 0)
+            continue;
+        OWN(json) json_t *value = json_loads(port_defaults[i].json, JSON_DECODE_ANY, NULL);
+        if (value == NULL)
+            return err_nomem(err);
+        if (sim_put(sim, port_defaults[i].kind, subject, "", value, err))
+            return ERR_NOMEM;
+    }
+    return ERR_OK;
+}
+
+enum err_code sim_defaults(struct dp_sim *sim, struct err *err)
+{
+    for (size_t i = 0; i < HOST_NAMES; i++) {
+        if (strcmp(host_names[i].kind, "host.modparam") == 0)
+            continue; /* nothing is persisted yet */
+        OWN(json) json_t *value = json_string(host_names[i].value);
+        if (sim_put(sim, host_names[i].kind, "host", host_names[i].id, value, err))
+            return ERR_NOMEM;
+    }
+    for (int i = 0; i < sim->config.port_count; i++)
+        if (defaults_of_port(sim, i, err))
+            return ERR_NOMEM;
+    return ERR_OK;
+}

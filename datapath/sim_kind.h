@@ -1,0 +1,46 @@
+#pragma once
+/*
+ * datapath/sim_kind.h - the simulator's knob kinds: what dp_sim.c and sim_kind.c share. Nobody else
+ * includes it.
+ */
+
+#include "datapath/dp_sim.h"
+
+#define SIM_KEY_SIZE (PORT_ID_SIZE + KNOB_ID_SIZE + 32)
+
+struct dp_sim {
+    struct dp base;
+    struct dp_sim_config config;
+    json_t *values;                     /* "KIND\nSUBJECT\nID" -> value, owned */
+    int32_t flows[INVENTORY_PORTS_MAX]; /* entries of the flow table in use */
+    int64_t rate_unit_bps;              /* 0 = exact */
+    int event_fd;
+    int apply_count;
+    int fail_in; /* the n-th apply from now fails; 0 = none */
+    bool fail_after;
+    bool fail_all;
+};
+
+struct sim_kind {
+    const char *name;
+    /* What the device makes of `to`, owned; NULL for a removal (to == NULL). Changes nothing. */
+    enum err_code (*check)(const struct dp_sim *sim, const char *id, const json_t *to, json_t **out,
+                           struct err *err);
+    /* Relations to other knobs at the time of the change, side effects included; NULL = none.
+     * taken == NULL: the knob is removed. */
+    enum err_code (*relate)(struct dp_sim *sim, const char *subject, const char *id,
+                            const json_t *taken, struct err *err);
+};
+
+const struct sim_kind *sim_kind_get(const char *name); /* NULL = unknown */
+ERR_MUST_CHECK enum err_code sim_defaults(struct dp_sim *sim, struct err *err);
+const char *sim_modparam_live(const char *id);
+
+const json_t *sim_get(const struct dp_sim *sim, const char *kind, const char *subject,
+                      const char *id);
+ERR_MUST_CHECK enum err_code sim_put(struct dp_sim *sim, const char *kind, const char *subject,
+                                     const char *id, const json_t *value, struct err *err);
+size_t sim_count(const struct dp_sim *sim, const char *kind, const char *subject);
+ERR_MUST_CHECK enum err_code sim_remove_all(struct dp_sim *sim, const char *kind,
+                                            const char *subject, struct err *err);
+bool sim_foreign_flows(const struct dp_sim *sim, const char *subject);

@@ -1,0 +1,174 @@
+#pragma once
+/*
+ * datapath/value.h - the knob values of doc/knobs.md as C structures, and back.
+ *
+ * Readers take JSON that may be wrong in any way and answer ERR_INVALID naming the member; they
+ * check form and range, not what a device makes of it. Unknown members are refused. Writers make
+ * the canonical form; NULL means out of memory. Both are pure.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+#define VALUE_PRIORITIES 8
+#define VALUE_TEXT_MAX   256
+
+/* dcb.ets; tsa holds the kernel's codes: 0 strict, 1 cbs, 2 ets, 255 vendor. The plan only asks for
+ * strict and ets; the others occur as what a driver had before and must be given back on undo. */
+struct ets_value {
+    uint8_t bw_percent[VALUE_PRIORITIES];
+    uint8_t prio_tc[VALUE_PRIORITIES];
+    uint8_t tsa[VALUE_PRIORITIES];
+};
+ERR_MUST_CHECK enum err_code ets_value_from_json(const json_t *json, struct ets_value *out,
+                                                 struct err *err);
+json_t *ets_value_to_json(const struct ets_value *value);
+/* What every driver checks: percents of ETS classes sum to 100 when there is one, others are 0. */
+ERR_MUST_CHECK enum err_code ets_value_check(const struct ets_value *value, struct err *err);
+
+/* dcb.pfc */
+struct pfc_value {
+    uint16_t delay;
+    uint8_t mask; /* bit n = priority n */
+};
+ERR_MUST_CHECK enum err_code pfc_value_from_json(const json_t *json, struct pfc_value *out,
+                                                 struct err *err);
+json_t *pfc_value_to_json(const struct pfc_value *value);
+
+/* dcb.app: DSCP entries, sorted, no doubles. */
+#define APP_VALUE_MAX 512 /* 64 DSCPs x 8 priorities */
+struct app_entry {
+    uint8_t dscp;
+    uint8_t priority;
+};
+struct app_value {
+    size_t count;
+    struct app_entry entries[APP_VALUE_MAX];
+};
+ERR_MUST_CHECK enum err_code app_value_from_json(const json_t *json, struct app_value *out,
+                                                 struct err *err);
+json_t *app_value_to_json(const struct app_value *value);
+void app_value_sort(struct app_value *value);
+bool app_value_has(const struct app_value *value, struct app_entry entry);
+
+/* dcb.maxrate; RATE_NONE = no limit. */
+#define RATE_NONE INT64_C(-1)
+struct maxrate_value {
+    int64_t rate_bps[VALUE_PRIORITIES];
+};
+ERR_MUST_CHECK enum err_code maxrate_value_from_json(const json_t *json, struct maxrate_value *out,
+                                                     struct err *err);
+json_t *maxrate_value_to_json(const struct maxrate_value *value);
+
+/* dcb.buffer */
+struct buffer_value {
+    uint8_t prio_buffer[VALUE_PRIORITIES];
+    uint32_t size_bytes[VALUE_PRIORITIES];
+};
+ERR_MUST_CHECK enum err_code buffer_value_from_json(const json_t *json, struct buffer_value *out,
+                                                    struct err *err);
+json_t *buffer_value_to_json(const struct buffer_value *value);
+
+/* host.*: a text of 1..VALUE_TEXT_MAX-1 printable ASCII bytes. Borrowed from json. */
+ERR_MUST_CHECK enum err_code text_value_from_json(const json_t *json, const char **out,
+                                                  struct err *err);
+#define MTU_VALUE_MIN 68
+#define MTU_VALUE_MAX 65535
+ERR_MUST_CHECK enum err_code mtu_value_from_json(const json_t *json, int *out, struct err *err);
+
+/* tc ------------------------------------------------------------------------------------------ */
+
+#define TC_OUR_MAJOR       0x5e11U
+#define TC_OUR_HANDLE      (TC_OUR_MAJOR << 16)
+#define TC_HANDLE_TEXT_MAX 16
+
+/* "5e11:" or "5e11:1a", lower-case hex without leading zeros; "5e11:" has minor 0. */
+bool tc_handle_parse(const char *text, uint32_t *out);
+void tc_handle_format(uint32_t handle, char out[TC_HANDLE_TEXT_MAX]);
+
+/* tc.qdisc */
+struct qdisc_value {
+    uint32_t handle;
+    uint32_t default_class;
+};
+ERR_MUST_CHECK enum err_code qdisc_value_from_json(const json_t *json, struct qdisc_value *out,
+                                                   struct err *err);
+json_t *qdisc_value_to_json(const struct qdisc_value *value);
+
+/* tc.class */
+struct class_value {
+    uint32_t parent;
+    int64_t rate_bps;
+    int64_t ceil_bps;
+};
+ERR_MUST_CHECK enum err_code class_value_from_json(const json_t *json, struct class_value *out,
+                                                   struct err *err);
+json_t *class_value_to_json(const struct class_value *value);
+
+/* tc.flower */
+#define FLOWER_ACTIONS_MAX 4
+#define FLOWER_COOKIE_SIZE 16
+#define FLOWER_COOKIE_MARK "STLR"
+#define FLOWER_PREF_IPV4   100
+#define FLOWER_PREF_IPV6   101
+
+enum flower_action_kind {
+    FLOWER_ACTION_CLASS = 0, /* skbedit priority to an htb class */
+    FLOWER_ACTION_PRIORITY,  /* skbedit priority */
+    FLOWER_ACTION_POLICE,
+};
+struct flower_action {
+    enum flower_action_kind kind;
+    uint32_t priority; /* CLASS: the class's handle */
+    int64_t police_bps;
+    int64_t burst_bytes;
+};
+struct flower_prefix {
+    bool set;
+    uint8_t bits;     /* prefix length */
+    uint8_t addr[16]; /* network order, masked; 4 bytes used for IPv4 */
+};
+struct flower_value {
+    bool hw; /* "only": in the NIC; else "no": in software */
+    bool ipv6;
+    bool has_dscp;
+    uint8_t dscp;
+    uint8_t ip_proto; /* IPPROTO_UDP, IPPROTO_TCP or 0 = any */
+    bool has_dst_port, has_src_port;
+    uint16_t dst_port, src_port;
+    struct flower_prefix src, dst;
+    uint8_t cookie[FLOWER_COOKIE_SIZE];
+    size_t action_count;
+    struct flower_action actions[FLOWER_ACTIONS_MAX];
+};
+ERR_MUST_CHECK enum err_code flower_value_from_json(const json_t *json, struct flower_value *out,
+                                                    struct err *err);
+json_t *flower_value_to_json(const struct flower_value *value);
+bool flower_cookie_is_ours(const uint8_t *cookie, size_t len);
+
+/* "egress/26" <-> true, 26. */
+ERR_MUST_CHECK enum err_code flower_id_parse(const char *id, bool *out_egress, uint32_t *out_label,
+                                             struct err *err);
+void flower_id_format(bool egress, uint32_t label, char *out, size_t size);
+
+/* For the readers above and nobody else: members of one object, sticky, unread ones refused. ----
+ */
+struct value_reader {
+    const json_t *object;
+    const char *what; /* knob kind, for messages */
+    size_t seen;
+    enum err_code code;
+    struct err *err;
+};
+void value_reader_init(struct value_reader *r, const json_t *json, const char *what,
+                       struct err *err);
+const json_t *value_reader_get(struct value_reader *r, const char *key, bool required);
+int64_t value_reader_int(struct value_reader *r, const char *key, int64_t min, int64_t max);
+const char *value_reader_text(struct value_reader *r, const char *key, bool required);
+void value_reader_bytes8(struct value_reader *r, const char *key, uint8_t max, uint8_t out[8]);
+ERR_MUST_CHECK enum err_code value_reader_end(struct value_reader *r);
