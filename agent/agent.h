@@ -1,0 +1,75 @@
+#pragma once
+/*
+ * agent/agent.h - one node's agent: an object on a loop. It holds no globals, so that a thousand
+ * of them run in one process (tests/bench/bench_agents.c).
+ *
+ * When it acts: a plan comes; the provider announces a change (after AGENT_DEBOUNCE_NS); each
+ * AGENT_CHECK_NS; on agent_reload(). Everything runs on the loop's thread; provider calls block it
+ * for at most dp.h's deadlines.
+ */
+
+#include <stdint.h>
+
+#include "agent/link.h"
+#include "agent/reconcile.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/own.h"
+#include "datapath/dp.h"
+
+#define AGENT_DEBOUNCE_NS  (100 * NS_PER_MS)
+#define AGENT_CHECK_NS     (60 * NS_PER_S) /* +- AGENT_CHECK_JITTER percent */
+#define AGENT_CHECK_JITTER 10
+#define AGENT_RETRY_MAX_NS (30 * 60 * NS_PER_S) /* checks that fail get rarer, up to this */
+
+/* Someone else changes what we repair: more than MAX repairs in WINDOW, then none for PAUSE. */
+#define AGENT_FIGHT_MAX       3
+#define AGENT_FIGHT_WINDOW_NS (60 * NS_PER_S)
+#define AGENT_FIGHT_PAUSE_NS  (5 * 60 * NS_PER_S)
+
+enum agent_event {
+    AGENT_INVENTORY_DONE, /* the server has our inventory */
+    AGENT_WAITING,        /* for a plan */
+    AGENT_PLAN_RECEIVED,  /* before it is looked at */
+    AGENT_RECEIPT_DONE,   /* acknowledged */
+};
+
+struct agent_config {
+    const char *node;          /* copied */
+    const char *state_dir;     /* copied; made when missing */
+    const char *boot_id;       /* copied; "" = unknown */
+    struct clock *clock;       /* borrowed */
+    int64_t check_ns;          /* 0 = AGENT_CHECK_NS; tests shorten it */
+    bool (*killed)(void *arg); /* see reconcile.h; NULL = none */
+    void *killed_arg;
+    void (*watch)(void *arg, enum agent_event event); /* benchmarks and tests; NULL = none */
+    void *watch_arg;
+};
+
+struct agent_stats {
+    uint64_t plans, results[RECEIPT_DRIFT + 1]; /* by enum receipt_result */
+    uint64_t checks, receipts_done;
+};
+
+struct agent;
+
+/* dp is borrowed; link is taken over, also on failure; NULL = no server. */
+ERR_MUST_CHECK enum err_code agent_new(struct loop *loop, const struct agent_config *config,
+                                       struct dp *dp, struct link *link, struct agent **out,
+                                       struct err *err);
+/* Leaves node and disk as they are: stopping an agent undoes nothing. */
+void agent_free(struct agent *agent);
+OWN_DEFINE(agent, struct agent *, agent_free)
+
+/* Settles a journal left behind, re-asserts the last good plan, then begins to talk and watch. */
+ERR_MUST_CHECK enum err_code agent_start(struct agent *agent, struct err *err);
+
+/* The first half of agent_start() alone (--once). ERR_OK: the node is what the last good plan wants
+ * (or there is none); else why not. */
+ERR_MUST_CHECK enum err_code agent_once(struct agent *agent, struct err *err);
+
+/* SIGHUP: tries again everything that was given up or put off, a failed plan included. */
+void agent_reload(struct agent *agent);
+
+const struct agent_stats *agent_stats(const struct agent *agent);

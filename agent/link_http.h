@@ -1,0 +1,35 @@
+#pragma once
+/*
+ * agent/link_http.h - the link over HTTP(S):
+ *   PUT  /v1/agent/inventory
+ *   GET  /v1/agent/plan?known=DIGEST&wait=25s   200 a plan, 204 nothing new
+ *   POST /v1/agent/receipts
+ *   PUT  /v1/agent/state
+ * each with "Authorization: Bearer TOKEN". A server that is away or answers 5xx, 408 or 429 is
+ * tried again with back-off; 401 and 403 slowly; what it refuses otherwise (4xx) is logged and
+ * not sent again.
+ */
+
+#include "agent/link.h"
+#include "base/err.h"
+#include "base/http_client.h"
+#include "base/loop.h"
+
+#define LINK_POLL_WAIT_S      25
+#define LINK_POLL_DEADLINE_NS (40 * NS_PER_S) /* the wait and what the way takes */
+#define LINK_SEND_DEADLINE_NS (30 * NS_PER_S)
+#define LINK_POLL_MIN_NS      (1 * NS_PER_S)  /* a server that does not wait is asked this often */
+#define LINK_DENIED_RETRY_NS  (60 * NS_PER_S) /* jittered */
+#define LINK_URL_MAX          1024
+
+struct link_http_config {
+    const char *server;      /* "https://host:port", without a path; copied */
+    const char *token;       /* copied; never logged */
+    const char *node;        /* for log lines; copied */
+    int64_t denied_retry_ns; /* 0 = LINK_DENIED_RETRY_NS; tests shorten it */
+};
+
+/* loop and client are borrowed and may be shared by many links. */
+ERR_MUST_CHECK enum err_code link_http_new(struct loop *loop, struct http_client *client,
+                                           const struct link_http_config *config, struct link **out,
+                                           struct err *err);

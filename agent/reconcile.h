@@ -1,0 +1,77 @@
+#pragma once
+/*
+ * agent/reconcile.h - makes the node what its plan says, or leaves it as it was. No network, no
+ * timers: one call, one outcome. Blocking as dp.h says.
+ */
+
+#include <stdbool.h>
+
+#include "agent/journal.h"
+#include "base/clock.h"
+#include "datapath/dp.h"
+#include "fleet/plan.h"
+#include "fleet/receipt.h"
+
+#define PLAN_FILE "plan.json"
+
+struct reconcile;
+
+struct reconcile_config {
+    const char *node;
+    const char *state_dir; /* exists, writable */
+    const char *boot_id;   /* differs after a reboot; "" = unknown: taken as the same boot */
+    struct dp *dp;         /* borrowed */
+    struct clock *clock;   /* borrowed */
+    /* Test hook: asked between any two changes of node or disk; true = act as if killed here. */
+    bool (*killed)(void *arg);
+    void *killed_arg;
+};
+
+enum reconcile_cause {
+    RECONCILE_PLAN,  /* the latest plan taken: on success it becomes the last good one */
+    RECONCILE_START, /* the last good plan, after a start: what is missing is put back */
+    RECONCILE_CHECK, /* the last good plan, later: a difference is drift */
+};
+
+struct outcome {
+    struct receipt *receipt; /* owned; NULL = nothing to tell */
+    json_t *state;           /* owned; the node's state, when it is not the plan's; else NULL */
+    bool transient;          /* nothing was decided (unreadable, disk full): worth another try */
+    bool repaired;           /* drift was taken back */
+};
+void outcome_release(struct outcome *outcome);
+#define OWN_OUTCOME __attribute__((cleanup(outcome_release)))
+
+/* Copies the config's strings. Reads the last good plan; a file that does not read back, or is
+ * another node's, is set aside. */
+ERR_MUST_CHECK enum err_code reconcile_new(const struct reconcile_config *config,
+                                           struct reconcile **out, struct err *err);
+void reconcile_free(struct reconcile *reconcile); /* changes neither node nor disk */
+OWN_DEFINE(reconcile, struct reconcile *, reconcile_free)
+
+/* Borrowed; NULL = none. */
+const struct plan *reconcile_good(const struct reconcile *reconcile);
+/* The last one taken, when it did not become good. */
+const struct plan *reconcile_latest(const struct reconcile *reconcile);
+
+/* Takes over a plan of this node, to be run with RECONCILE_PLAN. */
+void reconcile_take(struct reconcile *reconcile, struct plan *plan);
+
+/*
+ * A journal left behind: takes the node back to before that plan, unless it is the last good plan
+ * itself (then re-asserting goes forward). After a reboot only what outlives one is taken back.
+ * Without a journal nothing happens. When it cannot be taken back: the receipt says "stuck", the
+ * journal stays for the next try. To be called before anything else.
+ */
+ERR_MUST_CHECK enum err_code reconcile_recover(struct reconcile *reconcile, struct outcome *out,
+                                               struct err *err);
+
+/*
+ * One pass. Whatever the node does is an outcome, not an error: errors are ours (no memory, or
+ * the hook killed us). START and CHECK without a good plan: an empty outcome.
+ */
+ERR_MUST_CHECK enum err_code reconcile_run(struct reconcile *reconcile, enum reconcile_cause cause,
+                                           struct outcome *out, struct err *err);
+
+/* Forgets which deviations were told: the next run tries them again. */
+void reconcile_forget(struct reconcile *reconcile);
