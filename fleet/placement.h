@@ -27,7 +27,7 @@
 #define LABELS_MAX 32
 
 struct ip_prefix {
-    int family; /* AF_INET, AF_INET6, 0 = any */
+    int family; /* AF_INET, AF_INET6, 0 = not given */
     uint8_t addr[16];
     int prefix_len;
 };
@@ -48,7 +48,7 @@ struct placement {
     char tenant[NAME_SIZE];
     char job[NAME_SIZE];
     uint32_t label; /* 1..; allotted by the store, unique in the fleet, stable */
-    char (*nodes)[NAME_SIZE];
+    char (*nodes)[NAME_SIZE]; /* sorted */
     size_t node_count;
     struct label_pair selector[LABELS_MAX];
     size_t selector_count;
@@ -65,6 +65,13 @@ ERR_MUST_CHECK enum err_code placement_from_json(const json_t *document, const c
 json_t *placement_to_json(const struct placement *placement);
 void placement_free(struct placement *placement);
 OWN_DEFINE(placement, struct placement *, placement_free)
+
+/* AF_INET or AF_INET6; a match without addresses is for IPv4 (one filter a direction). */
+int flow_match_family(const struct flow_match *match);
+
+/* "10.9.0.0/24"; a host's prefix length only when full. */
+#define IP_PREFIX_TEXT_MAX 64
+void ip_prefix_format(const struct ip_prefix *prefix, bool full, char out[IP_PREFIX_TEXT_MAX]);
 
 /* True when two matches (with their DSCPs resolved) can match the same packet. */
 bool flow_match_overlaps(const struct flow_match *a, const struct flow_match *b);

@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
+
+#define MICRO                  INT64_C(1000000)
+#define MICRO_DECIMALS         6
+#define MICRO_WHOLE_DIGITS_MAX 3
 
 static const struct finding *first_error(const struct finding_list *findings)
 {
@@ -69,4 +74,89 @@ bool write_text(json_t *object, const char *key, const char *text)
     char quoted[ERR_TEXT_MAX];
     text_quote(text, strlen(text), quoted, sizeof(quoted));
     return write_member(object, key, json_string(quoted));
+}
+
+static bool micro_parse(const char *text, int64_t *out)
+{
+    size_t whole = strspn(text, "0123456789");
+    if (whole == 0 || whole > MICRO_WHOLE_DIGITS_MAX || (whole > 1 && text[0] == '0'))
+        return false;
+    int64_t value = 0;
+    for (size_t i = 0; i < whole; i++)
+        value = 10 * value + (text[i] - '0');
+    const char *decimals = text + whole;
+    size_t count = 0;
+    if (*decimals == '.') {
+        decimals++;
+        count = strspn(decimals, "0123456789");
+        if (count == 0 || count > MICRO_DECIMALS)
+            return false;
+    }
+    if (decimals[count] != '\0')
+        return false;
+    for (size_t i = 0; i < MICRO_DECIMALS; i++)
+        value = 10 * value + (i < count ? decimals[i] - '0' : 0);
+    *out = value;
+    return true;
+}
+
+bool read_micro(struct json_reader *r, const char *key, bool required, int64_t *out)
+{
+    const char *text;
+    if (!json_reader_string(r, key, required, 1, MICRO_WHOLE_DIGITS_MAX + 1 + MICRO_DECIMALS,
+                            &text))
+        return false;
+    if (micro_parse(text, out))
+        return true;
+    read_problem(r, key, "'%s' must be decimal text from \"0\" to \"999.999999\" such as \"0.05\"",
+                 key);
+    return false;
+}
+
+void read_solar_cc(struct json_reader *r, struct solar_cc *out)
+{
+    out->has_eta = read_micro(r, "eta", false, &out->eta_micro);
+    out->has_beta = read_micro(r, "beta", false, &out->beta_micro);
+}
+
+void write_micro(int64_t micro, char out[READ_MICRO_TEXT_MAX])
+{
+    snprintf(out, READ_MICRO_TEXT_MAX, "%lld.%06lld", (long long)(micro / MICRO),
+             (long long)(micro % MICRO));
+    size_t len = strlen(out);
+    while (out[len - 1] == '0')
+        out[--len] = '\0';
+    if (out[len - 1] == '.')
+        out[len - 1] = '\0';
+}
+
+json_t *write_solar_cc(const struct solar_cc *solar)
+{
+    OWN(json) json_t *object = json_object();
+    char eta[READ_MICRO_TEXT_MAX], beta[READ_MICRO_TEXT_MAX];
+    write_micro(solar->eta_micro, eta);
+    write_micro(solar->beta_micro, beta);
+    if (object == NULL || !write_text(object, "eta", solar->has_eta ? eta : "") ||
+        !write_text(object, "beta", solar->has_beta ? beta : ""))
+        return NULL;
+    return GIVE(object);
+}
+
+void write_size(int64_t size_bytes, char out[READ_SIZE_TEXT_MAX])
+{
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } units[] = {{"GiB", INT64_C(1) << 30},
+                 {"GB", 1000000000},
+                 {"MiB", INT64_C(1) << 20},
+                 {"MB", 1000000},
+                 {"KiB", 1024},
+                 {"KB", 1000},
+                 {"B", 1}};
+    size_t i = 0;
+    while (size_bytes % units[i].bytes != 0)
+        i++;
+    snprintf(out, READ_SIZE_TEXT_MAX, "%lld%s", (long long)(size_bytes / units[i].bytes),
+             units[i].name);
 }

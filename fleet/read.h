@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/finding.h"
 #include "base/json.h"
+#include "fleet/policy.h"
 
 /* ERR_OK, or ERR_INVALID with the first error of the list (and how many more), or ERR_NOMEM. */
 ERR_MUST_CHECK enum err_code read_result(const struct finding_list *findings, struct err *err);
@@ -23,3 +24,15 @@ bool write_member(json_t *object, const char *key, json_t *value);
 /* "" is left out. Texts may quote a kernel or a device: what no reader would take (control
  * characters, bad UTF-8) is written as an escape, so that a receipt is never lost over it. */
 bool write_text(json_t *object, const char *key, const char *text);
+
+/* Decimal text with up to six decimals ("0.05") as millionths, exactly: 0 to 999.999999. */
+bool read_micro(struct json_reader *r, const char *key, bool required, int64_t *out);
+/* Members "eta" and "beta". The caller ends the reader. */
+void read_solar_cc(struct json_reader *r, struct solar_cc *out);
+json_t *write_solar_cc(const struct solar_cc *solar);
+
+/* "1MB", "64KiB", "1500B": the largest unit that divides the size. */
+#define READ_SIZE_TEXT_MAX 32
+void write_size(int64_t size_bytes, char out[READ_SIZE_TEXT_MAX]);
+#define READ_MICRO_TEXT_MAX 32
+void write_micro(int64_t micro, char out[READ_MICRO_TEXT_MAX]);
