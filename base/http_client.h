@@ -13,6 +13,7 @@
 
 #define HTTP_CLIENT_BODY_MAX (16 * 1024 * 1024)
 #define HTTP_CLIENT_HEADERS_MAX 8
+#define HTTP_CLIENT_RUNNING_MAX 4096 /* requests of one client at a time; more: ERR_LIMIT */
 
 struct http_client;
 
@@ -25,6 +26,9 @@ struct http_request {
     size_t body_len;
     const char *content_type; /* NULL = application/json when there is a body */
     int64_t deadline_ns;      /* of the whole request; 0 = 30 s */
+    const char *ca_file;      /* PEM; who may sign the server's certificate; NULL = the system's */
+    const char *cert_file;    /* PEM; our certificate and key for mutual TLS; NULL = none */
+    const char *key_file;
 };
 
 struct http_response {
@@ -39,16 +43,20 @@ typedef void http_done_fn(void *arg, const struct http_response *response);
 
 ERR_MUST_CHECK enum err_code http_client_new(struct loop *loop, struct http_client **out,
                                              struct err *err);
-void http_client_free(struct http_client *client); /* cancels what runs; done is not called */
+/* Cancels what runs; done is not called. Free it before its loop. */
+void http_client_free(struct http_client *client);
 OWN_DEFINE(http_client, struct http_client *, http_client_free)
 
-/* Starts a request; done runs on the loop's thread, once. *out_id may be NULL. */
+/* Starts a request; done runs on the loop's thread, once, never inside this call; the response
+ * lives until it returns. done may start and cancel requests and free the client. *out_id may be
+ * NULL. ERR_INVALID: a malformed method, URL or header. */
 ERR_MUST_CHECK enum err_code http_client_start(struct http_client *client,
                                                const struct http_request *request,
                                                http_done_fn *done, void *arg, uint64_t *out_id,
                                                struct err *err);
 void http_client_cancel(struct http_client *client, uint64_t id); /* done is not called */
 
-/* Blocking. The response's body is malloc'ed into *out_body (free it). */
+/* Blocking. The response's body is malloc'ed into *out_body, NUL-terminated (free it). Any answer of
+ * the server is ERR_OK: look at the status. */
 ERR_MUST_CHECK enum err_code http_call(const struct http_request *request, long *out_status,
                                        char **out_body, size_t *out_len, struct err *err);

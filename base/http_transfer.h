@@ -1,0 +1,40 @@
+#pragma once
+/*
+ * base/http_transfer.h - one request on one libcurl handle: set up, collected, told. Private to
+ * http_client.c (which runs many over a loop) and http_call().
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <curl/curl.h>
+
+#include "base/http_client.h"
+
+#define HTTP_ETAG_MAX 256
+#define HTTP_WHAT_MAX 200 /* "GET http://..." of the error texts; longer ones are cut */
+
+struct http_transfer {
+    CURL *easy;
+    struct curl_slist *headers;
+    char *body; /* of the response */
+    size_t body_len, body_room;
+    bool too_big, nomem;
+    char etag[HTTP_ETAG_MAX];
+    char what[HTTP_WHAT_MAX];
+    char curl_error[CURL_ERROR_SIZE];
+};
+
+/* curl_global_init() once, from any thread. */
+void http_transfer_library(void);
+
+/* Makes the handle do the request. `easy` is owned by the transfer from here on, also on failure;
+ * the transfer must not move in memory. */
+ERR_MUST_CHECK enum err_code http_transfer_init(struct http_transfer *transfer, CURL *easy,
+                                                const struct http_request *request,
+                                                struct err *err);
+void http_transfer_release(struct http_transfer *transfer);
+
+/* The response after curl ended with `result`; borrows from the transfer. */
+void http_transfer_response(struct http_transfer *transfer, CURLcode result,
+                            struct http_response *out);
