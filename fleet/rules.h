@@ -28,6 +28,7 @@ struct change {
     const char *tenant; /* policy, placement, tenant; else NULL */
     const char *job;    /* placement */
     const char *node;   /* inventory */
+    const struct site_index *sites; /* private: rules_check() fills it for the rules */
 };
 
 struct rule {
