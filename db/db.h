@@ -3,9 +3,10 @@
  * db/db.h - the store: one SQLite file, exactly one connection that writes and checkpoints, readers
  * that only read (DESIGN section 8).
  *
- * One writer thread ("the core") runs queued writes in groups: BEGIN IMMEDIATE; each write in its own
- * savepoint; one durable COMMIT (WAL, synchronous=FULL). A write that fails rolls back its
- * savepoint only. `done` is called after the commit is durable, in queue order, on the writer thread.
+ * One writer thread ("the core") runs queued writes in groups: BEGIN IMMEDIATE; each write in its
+ * own savepoint; one durable COMMIT (WAL, synchronous=FULL). A write that fails rolls back its
+ * savepoint only. `done` is called after the commit is durable, in queue order, on the writer
+ * thread.
  *
  * The writer thread may own more than the file: whoever opens the store hangs the in-memory picture
  * of the fleet on it through the hooks, so that it needs no lock.
@@ -23,13 +24,14 @@ struct db;    /* the store */
 struct db_tx; /* inside one write, on the writer thread */
 struct db_ro; /* inside one read, on a reader thread */
 
-#define DB_QUEUE_MAX 8192   /* queued writes; more: ERR_UNAVAILABLE */
-#define DB_GROUP_MAX 1024   /* writes a commit */
-#define DB_READERS 2
+#define DB_QUEUE_MAX 8192 /* queued writes; more: ERR_UNAVAILABLE */
+#define DB_GROUP_MAX 1024 /* writes a commit */
+#define DB_READERS   2
 
 struct db_hooks {
     void *arg;
-    /* On the writer thread, before the first write: load what hangs on it. Failure stops db_open. */
+    /* On the writer thread, before the first write: load what hangs on it. Failure stops db_open.
+     */
     enum err_code (*start)(void *arg, struct db_tx *tx, struct err *err);
     /* After a group's commit, before the done calls of that group. */
     void (*committed)(void *arg);
@@ -64,6 +66,12 @@ ERR_MUST_CHECK enum err_code db_write(struct db *db, db_write_fn *fn, db_done_fn
  * it, background work). done may be NULL. */
 ERR_MUST_CHECK enum err_code db_run(struct db *db, db_write_fn *fn, db_done_fn *done, void *arg,
                                     struct err *err);
+/* As db_run, but for a look at what hangs on the writer that may wait a little: it runs after the
+ * done calls of all writes queued before it and may see later writes that became durable together
+ * with them. Unlike db_run it does not cut a group of writes in two, so that many looks between
+ * many writes cost no commits. */
+ERR_MUST_CHECK enum err_code db_look(struct db *db, db_write_fn *fn, db_done_fn *done, void *arg,
+                                     struct err *err);
 /* On one of DB_READERS threads with a read-only connection. */
 ERR_MUST_CHECK enum err_code db_read(struct db *db, db_read_fn *fn, db_done_fn *done, void *arg,
                                      struct err *err);

@@ -53,7 +53,8 @@ ERR_MUST_CHECK enum err_code revision_list(struct db_ro *ro, const char *doc, in
 ERR_MUST_CHECK enum err_code document_each(struct db_ro *ro, db_revision_fn *fn, void *arg,
                                            struct err *err);
 
-/* Tenants --------------------------------------------------------------------------------------- */
+/* Tenants ---------------------------------------------------------------------------------------
+ */
 
 struct db_tenant {
     const char *name;
@@ -87,17 +88,18 @@ typedef bool db_placement_fn(void *arg, const struct db_placement *placement);
 ERR_MUST_CHECK enum err_code label_get(struct db_tx *tx, const char *tenant, const char *job,
                                        uint32_t *out, struct err *err);
 ERR_MUST_CHECK enum err_code placement_put(struct db_tx *tx, const char *tenant, const char *job,
-                                           uint32_t label, const char *body,
-                                           int64_t *out_revision, struct err *err);
-ERR_MUST_CHECK enum err_code placement_delete(struct db_tx *tx, const char *tenant,
-                                              const char *job, struct err *err);
+                                           uint32_t label, const char *body, int64_t *out_revision,
+                                           struct err *err);
+ERR_MUST_CHECK enum err_code placement_delete(struct db_tx *tx, const char *tenant, const char *job,
+                                              struct err *err);
 /* By tenant, then job. tenant NULL = all; after_tenant/after_job exclusive. */
 ERR_MUST_CHECK enum err_code placement_list(struct db_ro *ro, const char *tenant,
                                             const char *after_tenant, const char *after_job,
                                             int limit, db_placement_fn *fn, void *arg,
                                             struct err *err);
 
-/* Nodes ----------------------------------------------------------------------------------------- */
+/* Nodes -----------------------------------------------------------------------------------------
+ */
 
 struct db_node {
     const char *name;
@@ -138,22 +140,23 @@ ERR_MUST_CHECK enum err_code receipt_put(struct db_tx *tx, const struct db_recei
                                          int64_t *out_id, struct err *err);
 /* Newest first; before 0 = from the newest. */
 ERR_MUST_CHECK enum err_code receipt_list(struct db_ro *ro, const char *node, int64_t before,
-                                          int limit, db_receipt_fn *fn, void *arg,
-                                          struct err *err);
+                                          int limit, db_receipt_fn *fn, void *arg, struct err *err);
 
-/* Generations ----------------------------------------------------------------------------------- */
+/* Generations -----------------------------------------------------------------------------------
+ */
 
 /* The fleet's desired state counts up by one with each accepted change of it. */
 ERR_MUST_CHECK enum err_code generation_next(struct db_tx *tx, const char *cause, int64_t *out,
                                              struct err *err);
 ERR_MUST_CHECK enum err_code generation_current(struct db_ro *ro, int64_t *out, struct err *err);
 
-/* Tokens ---------------------------------------------------------------------------------------- */
+/* Tokens ----------------------------------------------------------------------------------------
+ */
 
 struct db_token {
-    const char *id;   /* public part */
-    const char *hash; /* "sha256:..." of the whole token */
-    const char *role; /* "admin", "operator", "auditor", "tenant-admin", "tenant-user" */
+    const char *id;     /* public part */
+    const char *hash;   /* "sha256:..." of the whole token */
+    const char *role;   /* "admin", "operator", "auditor", "tenant-admin", "tenant-user" */
     const char *tenant; /* "" = none */
     const char *description;
     int64_t created_us, expires_us; /* 0 = never */
@@ -165,13 +168,14 @@ ERR_MUST_CHECK enum err_code token_delete(struct db_tx *tx, const char *id, stru
 ERR_MUST_CHECK enum err_code token_each(struct db_ro *ro, db_token_fn *fn, void *arg,
                                         struct err *err);
 
-/* Audit: hash-chained --------------------------------------------------------------------------- */
+/* Audit: hash-chained ---------------------------------------------------------------------------
+ */
 
 struct db_audit {
     int64_t id;
     int64_t time_us;
     const char *actor, *action, *subject, *request_id, *reason; /* "" = none */
-    const char *before, *after; /* JSON texts or digests; "" = none */
+    const char *before, *after;   /* JSON texts or digests; "" = none */
     const char *prev_hash, *hash; /* "sha256:..." */
 };
 typedef bool db_audit_fn(void *arg, const struct db_audit *row);
@@ -185,7 +189,8 @@ ERR_MUST_CHECK enum err_code audit_list(struct db_ro *ro, const char *tenant, in
 /* ERR_CONFLICT naming the first id that does not fit; *out_rows checked. */
 ERR_MUST_CHECK enum err_code audit_verify(struct db_ro *ro, int64_t *out_rows, struct err *err);
 
-/* Events ---------------------------------------------------------------------------------------- */
+/* Events ----------------------------------------------------------------------------------------
+ */
 
 #define EVENTS_KEPT 100000
 
@@ -200,16 +205,17 @@ typedef bool db_event_fn(void *arg, const struct db_event *event);
 ERR_MUST_CHECK enum err_code event_add(struct db_tx *tx, const char *kind, const char *subject,
                                        const char *body, int64_t *out_id, struct err *err);
 /* Oldest first, ids > after. */
-ERR_MUST_CHECK enum err_code event_list(struct db_ro *ro, int64_t after, int limit,
-                                        db_event_fn *fn, void *arg, struct err *err);
+ERR_MUST_CHECK enum err_code event_list(struct db_ro *ro, int64_t after, int limit, db_event_fn *fn,
+                                        void *arg, struct err *err);
 
-/* Idempotency keys ------------------------------------------------------------------------------ */
+/* Idempotency keys ------------------------------------------------------------------------------
+ */
 
 #define IDEMPOTENCY_KEPT_US INT64_C(86400000000)
 
 struct db_idempotency {
-    const char *key;       /* principal + "\n" + Idempotency-Key */
-    const char *request;   /* digest of method, path and body */
+    const char *key;     /* principal + "\n" + Idempotency-Key */
+    const char *request; /* digest of method, path and body */
     int status;
     const char *body;
 };

@@ -1,0 +1,220 @@
+/*
+ * db/audit.c - the audit log, hash-chained; see tables.h.
+ *
+ * The hash of a row is SHA-256 over its fields as netstrings ("5:hello,"), in this order:
+ * prev_hash, id, time_us, actor, action, subject, request_id, reason, before, after; numbers in
+ * decimal. The first row's prev_hash is "". Ids have no gaps. The writer knows the last row (struct
+ * db_heads).
+ */
+#include "db/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "db/stmt.h"
+#include "db/store.h"
+
+#define FIELDS_MAX    10
+#define VERIFY_CHUNK  10000 /* rows a transaction */
+#define SUBJECT_START "tenant/"
+
+static enum err_code row_hash(const struct db_audit *row, char out[DIGEST_TEXT_MAX],
+                              struct err *err)
+{
+    char id[24], time[24];
+    snprintf(id, sizeof(id), "%lld", (long long)row->id);
+    snprintf(time, sizeof(time), "%lld", (long long)row->time_us);
+    const char *const fields[FIELDS_MAX] = {
+        row->prev_hash,  id,          time,        row->actor, row->action, row->subject,
+        row->request_id, row->reason, row->before, row->after,
+    };
+    size_t lens[FIELDS_MAX], room = 1;
+    for (size_t i = 0; i < FIELDS_MAX; i++) {
+        lens[i] = strlen(fields[i]);
+        room += lens[i] + 24; /* the length, ':' and ',' */
+    }
+    char small[2048];
+    OWN(str) char *large = room > sizeof(small) ? malloc(room) : NULL;
+    if (room > sizeof(small) && large == NULL)
+        return err_nomem(err);
+    char *text = large != NULL ? large : small;
+    size_t at = 0;
+    for (size_t i = 0; i < FIELDS_MAX; i++) {
+        at += (size_t)sprintf(text + at, "%zu:", lens[i]);
+        memcpy(text + at, fields[i], lens[i]);
+        at += lens[i];
+        text[at++] = ',';
+    }
+    bytes_digest(text, at, out);
+    return ERR_OK;
+}
+
+/* T of "tenant/T" or "tenant/T/...", else "". */
+static size_t subject_tenant(const char *subject, const char **out)
+{
+    *out = "";
+    if (strncmp(subject, SUBJECT_START, strlen(SUBJECT_START)) != 0)
+        return 0;
+    *out = subject + strlen(SUBJECT_START);
+    return strcspn(*out, "/");
+}
+
+enum err_code audit_start(struct db_tx *tx, struct err *err)
+{
+    struct db_heads *heads = &tx->db->heads;
+    heads->audit_id = 0;
+    heads->audit_hash[0] = '\0';
+    struct stmt s = stmt_start(tx->ro.conn, "SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1",
+                               NO_VALUES, err);
+    if (stmt_next(&s)) {
+        heads->audit_id = stmt_int(&s, 0);
+        snprintf(heads->audit_hash, sizeof(heads->audit_hash), "%s", stmt_text(&s, 1));
+    }
+    return stmt_end(&s);
+}
+
+enum err_code audit_add(struct db_tx *tx, const struct db_audit *row, struct err *err)
+{
+    struct db_heads *heads = &tx->db->heads;
+    const struct db_audit full = {
+        .id = heads->audit_id + 1,
+        .time_us = tx->ro.now_us,
+        .actor = text_or_empty(row->actor),
+        .action = text_or_empty(row->action),
+        .subject = text_or_empty(row->subject),
+        .request_id = text_or_empty(row->request_id),
+        .reason = text_or_empty(row->reason),
+        .before = text_or_empty(row->before),
+        .after = text_or_empty(row->after),
+        .prev_hash = heads->audit_hash,
+    };
+    const char *start;
+    size_t len = subject_tenant(full.subject, &start);
+    OWN(str) char *tenant = strndup(start, len);
+    if (tenant == NULL)
+        return err_nomem(err);
+    char hash[DIGEST_TEXT_MAX];
+    enum err_code code = row_hash(&full, hash, err);
+    if (code != ERR_OK)
+        return code;
+    code =
+        stmt_run(tx->ro.conn,
+                 "INSERT INTO audit (id, time_us, actor, action, subject, tenant, request_id,"
+                 " reason, before_text, after_text, prev_hash, hash)"
+                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                 VALUES(INT(full.id), INT(full.time_us), TEXT(full.actor), TEXT(full.action),
+                        TEXT(full.subject), TEXT(tenant), TEXT(full.request_id), TEXT(full.reason),
+                        TEXT(full.before), TEXT(full.after), TEXT(full.prev_hash), TEXT(hash)),
+                 err);
+    if (code != ERR_OK)
+        return code;
+    heads->audit_id = full.id;
+    memcpy(heads->audit_hash, hash, sizeof(hash));
+    return ERR_OK;
+}
+
+#define COLUMNS                                                                                    \
+    "id, time_us, actor, action, subject, request_id, reason, before_text, after_text, prev_hash," \
+    " hash, tenant"
+
+static struct db_audit row_of(struct stmt *s)
+{
+    return (struct db_audit){
+        .id = stmt_int(s, 0),
+        .time_us = stmt_int(s, 1),
+        .actor = stmt_text(s, 2),
+        .action = stmt_text(s, 3),
+        .subject = stmt_text(s, 4),
+        .request_id = stmt_text(s, 5),
+        .reason = stmt_text(s, 6),
+        .before = stmt_text(s, 7),
+        .after = stmt_text(s, 8),
+        .prev_hash = stmt_text(s, 9),
+        .hash = stmt_text(s, 10),
+    };
+}
+
+enum err_code audit_list(struct db_ro *ro, const char *tenant, int64_t before, int limit,
+                         db_audit_fn *fn, void *arg, struct err *err)
+{
+    enum err_code code = list_check(limit, err);
+    if (code != ERR_OK)
+        return code;
+    if (before == 0)
+        before = INT64_MAX;
+    struct stmt s =
+        tenant == NULL
+            ? stmt_start(ro->conn,
+                         "SELECT " COLUMNS " FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2",
+                         VALUES(INT(before), INT(limit)), err)
+            : stmt_start(ro->conn,
+                         "SELECT " COLUMNS " FROM audit WHERE tenant = $1 AND tenant <> ''"
+                         " AND id < $2 ORDER BY id DESC LIMIT $3",
+                         VALUES(TEXT(tenant), INT(before), INT(limit)), err);
+    bool wants_more = true;
+    while (wants_more && stmt_next(&s)) {
+        struct db_audit row = row_of(&s);
+        wants_more = fn(arg, &row);
+    }
+    return stmt_end(&s);
+}
+
+struct verifying {
+    int64_t id; /* of the last good row */
+    char hash[DIGEST_TEXT_MAX];
+};
+
+static enum err_code verify_row(struct verifying *v, struct stmt *s, struct err *err)
+{
+    struct db_audit row = row_of(s);
+    if (row.id != v->id + 1)
+        return err_set(err, ERR_CONFLICT, "audit row %lld is missing", (long long)v->id + 1);
+    char hash[DIGEST_TEXT_MAX];
+    enum err_code code = row_hash(&row, hash, err);
+    if (code != ERR_OK)
+        return code;
+    const char *tenant;
+    size_t len = subject_tenant(row.subject, &tenant);
+    const char *stored = stmt_text(s, 11);
+    if (strcmp(row.prev_hash, v->hash) != 0 || strcmp(row.hash, hash) != 0 ||
+        strlen(stored) != len || strncmp(stored, tenant, len) != 0)
+        return err_set(err, ERR_CONFLICT, "audit row %lld was changed", (long long)row.id);
+    v->id = row.id;
+    memcpy(v->hash, hash, sizeof(hash));
+    return ERR_OK;
+}
+
+static enum err_code verify_chunk(struct verifying *v, struct db_ro *ro, bool *out_is_end,
+                                  struct err *err)
+{
+    struct stmt s =
+        stmt_start(ro->conn, "SELECT " COLUMNS " FROM audit WHERE id > $1 ORDER BY id LIMIT $2",
+                   VALUES(INT(v->id), INT(VERIFY_CHUNK)), err);
+    enum err_code code = ERR_OK;
+    int rows = 0;
+    while (code == ERR_OK && stmt_next(&s)) {
+        code = verify_row(v, &s, err);
+        rows++;
+    }
+    *out_is_end = rows < VERIFY_CHUNK;
+    enum err_code end_code = stmt_end(&s);
+    return code != ERR_OK ? code : end_code;
+}
+
+enum err_code audit_verify(struct db_ro *ro, int64_t *out_rows, struct err *err)
+{
+    struct verifying v = {.id = 0};
+    bool is_end = false;
+    enum err_code code = ERR_OK;
+    while (code == ERR_OK && !is_end) {
+        code = verify_chunk(&v, ro, &is_end, err);
+        /* Rows are only ever added, so the walk may go on in a newer view. */
+        if (code == ERR_OK && !is_end)
+            code = db_ro_renew(ro, err);
+    }
+    if (code == ERR_OK)
+        *out_rows = v.id;
+    return code;
+}

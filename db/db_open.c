@@ -1,0 +1,170 @@
+/*
+ * db/db_open.c - opening and closing: lock file, file modes, pragmas, threads; figures and faults.
+ */
+#include "db/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db/db.h"
+
+#define FILE_MODE 0600
+
+/* SQLite counts its memory under one global lock unless told not to; nobody reads the counts. */
+static void configure_sqlite(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+static enum err_code lock_conflict(int fd, const char *path, struct err *err)
+{
+    char holder[32] = "";
+    ssize_t n = pread(fd, holder, sizeof(holder) - 1, 0);
+    holder[n > 0 ? strcspn(holder, "\n") : 0] = '\0';
+    return err_set(err, ERR_CONFLICT, "the database %s is in use by process %s; stop it first",
+                   path, holder[0] != '\0' ? holder : "(unknown)");
+}
+
+/* The lock is the kernel's, so that it ends with its holder; the file stays, because unlinking it
+ * could leave two holders of two files with one name. */
+static enum err_code lock_take(struct db *db, struct err *err)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s.lock", db->path);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return err_set(err, ERR_INVALID, "the path of the database is too long");
+    db->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+    if (db->lock_fd < 0)
+        return err_set_errno(err, ERR_IO, errno, "cannot open the lock file %s", path);
+    if (flock(db->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK)
+            return lock_conflict(db->lock_fd, db->path, err);
+        return err_set_errno(err, ERR_IO, errno, "cannot lock %s", path);
+    }
+    char pid[32];
+    n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+    if (ftruncate(db->lock_fd, 0) != 0 || pwrite(db->lock_fd, pid, (size_t)n, 0) != n)
+        return err_set_errno(err, ERR_IO, errno, "cannot write %s", path);
+    return ERR_OK;
+}
+
+/* SQLite gives the log the modes of the file. Must come before SQLite opens it: closing another
+ * descriptor of the file would drop SQLite's locks. */
+static enum err_code file_prepare(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+    if (fd < 0)
+        return err_set_errno(err, ERR_IO, errno, "cannot open the database %s", path);
+    struct stat st;
+    enum err_code code = ERR_OK;
+    if (fstat(fd, &st) != 0)
+        code = err_set_errno(err, ERR_IO, errno, "cannot look at the database %s", path);
+    else if (!S_ISREG(st.st_mode))
+        code = err_set(err, ERR_INVALID, "%s is no file", path);
+    else if ((st.st_mode & 0077) != 0 && fchmod(fd, FILE_MODE) != 0)
+        code = err_set_errno(err, ERR_IO, errno, "cannot close %s to other users", path);
+    close(fd);
+    return code;
+}
+
+static enum err_code open_writer(struct db *db, const struct embed_file *migrations,
+                                 struct err *err)
+{
+    enum err_code code = conn_open(&db->writer, db->path, SQLITE_OPEN_READWRITE, err);
+    if (code == ERR_OK)
+        code = db_migrate(db, migrations, err);
+    if (code == ERR_OK)
+        code = conn_exec(&db->writer,
+                         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+                         "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;"
+                         "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;"
+                         "PRAGMA secure_delete = FAST; PRAGMA trusted_schema = OFF",
+                         err);
+    return code;
+}
+
+static enum err_code open_all(struct db *db, const struct embed_file *migrations, struct err *err)
+{
+    enum err_code code;
+    if ((code = db_queue_init(&db->writes, err)) != ERR_OK ||
+        (code = db_queue_init(&db->reads, err)) != ERR_OK ||
+        (code = lock_take(db, err)) != ERR_OK || (code = file_prepare(db->path, err)) != ERR_OK ||
+        (code = open_writer(db, migrations, err)) != ERR_OK ||
+        (code = db_readers_start(db, err)) != ERR_OK)
+        return code;
+    return db_writer_start(db, err);
+}
+
+enum err_code db_open_with(const char *path, struct clock *clock, const struct db_hooks *hooks,
+                           const struct embed_file *migrations, struct db **out, struct err *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, configure_sqlite);
+    OWN(db) struct db *db = calloc(1, sizeof(*db));
+    if (db == NULL)
+        return err_nomem(err);
+    db->lock_fd = -1;
+    db->clock = clock;
+    if (hooks != NULL)
+        db->hooks = *hooks;
+    db->path = strdup(path);
+    if (db->path == NULL)
+        return err_nomem(err);
+    enum err_code code = open_all(db, migrations, err);
+    if (code == ERR_OK)
+        *out = GIVE(db);
+    return code;
+}
+
+enum err_code db_open(const char *path, struct clock *clock, const struct db_hooks *hooks,
+                      struct db **out, struct err *err)
+{
+    return db_open_with(path, clock, hooks, migration_files, out, err);
+}
+
+/* Readers first: their done calls may still write, and the last connection to close must be the
+ * one that may checkpoint. */
+void db_close(struct db *db)
+{
+    if (db == NULL)
+        return;
+    db_readers_stop(db);
+    db_writer_stop(db);
+    conn_close(&db->writer);
+    db_queue_release(&db->reads);
+    db_queue_release(&db->writes);
+    if (db->lock_fd >= 0)
+        close(db->lock_fd);
+    free(db->path);
+    free(db);
+}
+
+void db_stats_get(struct db *db, struct db_stats *out)
+{
+    *out = (struct db_stats){
+        .commits = atomic_load(&db->commits),
+        .writes = atomic_load(&db->writes_done),
+        .failed_writes = atomic_load(&db->failed_writes),
+        .failed_commits = atomic_load(&db->failed_commits),
+        .reads = atomic_load(&db->reads_done),
+        .queue_depth = (uint32_t)db_queue_depth(&db->writes),
+        .last_commit_ns = atomic_load(&db->last_commit_ns),
+    };
+}
+
+void db_test_fail_statement(struct db *db, int n)
+{
+    atomic_store(&db->fail_in, n);
+}
+
+void db_test_fail_commit(struct db *db)
+{
+    atomic_store(&db->fail_commit, true);
+}

@@ -1,0 +1,126 @@
+/*
+ * db/db_queue.c - the bounded queues in front of the writer and the readers: a ring, so that a
+ * request costs no allocation; see store.h.
+ */
+#include "db/store.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "db/db.h"
+
+enum err_code db_queue_init(struct db_queue *queue, struct err *err)
+{
+    queue->ring = calloc(DB_QUEUE_MAX, sizeof(queue->ring[0]));
+    if (queue->ring == NULL)
+        return err_nomem(err);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&queue->filled, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&queue->lock, NULL);
+    return ERR_OK;
+}
+
+void db_queue_release(struct db_queue *queue)
+{
+    if (queue->ring == NULL)
+        return;
+    pthread_mutex_destroy(&queue->lock);
+    pthread_cond_destroy(&queue->filled);
+    free(queue->ring);
+    queue->ring = NULL;
+}
+
+enum err_code db_queue_push(struct db_queue *queue, const struct db_job *job, struct err *err)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool is_closed = queue->is_closed;
+    bool is_full = queue->count == DB_QUEUE_MAX;
+    if (!is_closed && !is_full) {
+        queue->ring[(queue->first + queue->count) % DB_QUEUE_MAX] = *job;
+        queue->count++;
+        if (queue->sleeping > 0)
+            pthread_cond_signal(&queue->filled);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (is_closed)
+        return err_set(err, ERR_UNAVAILABLE, "the store is closing");
+    if (is_full)
+        return err_set(err, ERR_UNAVAILABLE, "the store is busy: %d requests wait", DB_QUEUE_MAX);
+    return ERR_OK;
+}
+
+static struct timespec deadline_in(int wait_ms)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += wait_ms / 1000;
+    at.tv_nsec += wait_ms % 1000 * NS_PER_MS;
+    if (at.tv_nsec >= NS_PER_S) {
+        at.tv_sec++;
+        at.tv_nsec -= NS_PER_S;
+    }
+    return at;
+}
+
+static void wait_for_job(struct db_queue *queue, int wait_ms)
+{
+    struct timespec at = {0};
+    if (wait_ms > 0)
+        at = deadline_in(wait_ms);
+    queue->sleeping++;
+    while (queue->count == 0 && !queue->is_closed) {
+        if (wait_ms < 0)
+            pthread_cond_wait(&queue->filled, &queue->lock);
+        else if (pthread_cond_timedwait(&queue->filled, &queue->lock, &at) != 0)
+            break;
+    }
+    queue->sleeping--;
+}
+
+size_t db_queue_take(struct db_queue *queue, struct db_job *out, size_t max, int wait_ms,
+                     bool *out_ended)
+{
+    pthread_mutex_lock(&queue->lock);
+    if (queue->count == 0 && wait_ms != 0)
+        wait_for_job(queue, wait_ms);
+    size_t n = queue->count < max ? queue->count : max;
+    for (size_t i = 0; i < n; i++)
+        out[i] = queue->ring[(queue->first + i) % DB_QUEUE_MAX];
+    queue->first = (queue->first + n) % DB_QUEUE_MAX;
+    queue->count -= n;
+    *out_ended = queue->is_closed && n == 0;
+    pthread_mutex_unlock(&queue->lock);
+    return n;
+}
+
+void db_queue_close(struct db_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->is_closed = true;
+    pthread_cond_broadcast(&queue->filled);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+size_t db_queue_depth(struct db_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    size_t depth = queue->count;
+    pthread_mutex_unlock(&queue->lock);
+    return depth;
+}
+
+enum err_code db_thread_start(pthread_t *out, void *(*fn)(void *), void *arg, struct err *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(out, NULL, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0)
+        return err_set_errno(err, ERR_UNAVAILABLE, error, "cannot start a thread of the store");
+    return ERR_OK;
+}
