@@ -110,15 +110,15 @@ static void ports_from_json(struct json_reader *r, const json_t *ports, struct i
 
 static void head_from_json(struct json_reader *r)
 {
-    static const char *const others[] = {"hostname", "machine_id", "os",     "kernel",   "cpu",
-                                         "memory",   "modules",    "sysctl", "thp",      "agent",
-                                         "pcie",     "switches",   "host",   "problems", "firmware",
-                                         "numa",     "time_us",    "extra",  NULL};
+    static const char *const others[] = {
+        "hostname", "rdma_devices", "machine_id", "os",      "kernel", "cpu",      "memory",
+        "modules",  "sysctl",       "thp",        "agent",   "pcie",   "switches", "host",
+        "problems", "firmware",     "numa",       "time_us", "extra",  NULL};
     int64_t version;
     char node[NAME_SIZE];
     struct err err = ERR_INIT;
     const json_t *gpus;
-    json_reader_int(r, "version", true, INVENTORY_VERSION, INVENTORY_VERSION, &version);
+    json_reader_int(r, "version", false, INVENTORY_VERSION, INVENTORY_VERSION, &version);
     if (read_text(r, "node", false, 1, node, sizeof(node)) && name_check(node, "node", &err))
         read_problem(r, "node", "%s", err.text);
     json_reader_array(r, "gpus", false, INVENTORY_GPUS_MAX, &gpus);
