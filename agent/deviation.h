@@ -18,14 +18,14 @@ void deviation_describe(const struct plan_step *step, char *out, size_t size);
 void deviation_filter(struct plan_steps *steps, const struct plan_steps *known);
 
 /*
- * Splits `left` (what plan_diff still finds after `done` was applied): the steps of knobs that
- * `done` wrote stay in left, in order; the others (side effects, other hands) are moved out:
- * they are no deviation and the next check repairs them. *out_others = how many; the first is
- * described in `text`.
+ * Of `left` (what plan_diff still finds after `done` was applied) keeps the deviations: steps of
+ * knobs that `done` wrote, and what is in `known` with the same values. The others (side
+ * effects, other hands) are dropped: the next check repairs them. *out_others = how many; the
+ * first is described in `text`.
  */
 ERR_MUST_CHECK enum err_code deviation_split(struct plan_steps *left, const struct plan_steps *done,
-                                             size_t *out_others, char *text, size_t size,
-                                             struct err *err);
+                                             const struct plan_steps *known, size_t *out_others,
+                                             char text[ERR_TEXT_MAX], struct err *err);
 
 /* The drift of the plan's observe-only knobs as steps (from = what is there, to = what the plan
  * says), in key order. */

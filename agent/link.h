@@ -18,7 +18,7 @@ enum link_event {
     LINK_WAITING,      /* a long poll for a plan was sent */
 };
 
-/* What the link tells. Called from the loop, never from inside a call of the agent's own. */
+/* What the link tells, from the loop; LINK_WAITING also from inside start() and known(). */
 struct link_events {
     void *arg;
     /* The body of an answer that brings a plan; hostile. False: it was no news, ask more slowly. */

@@ -10,7 +10,7 @@
 #include "fleet/receipt.h"
 
 #define OUTBOX_FILE "receipt.json"
-#define OUTBOX_MAX  16 /* undelivered receipts; one more drops the oldest, with a warning */
+#define OUTBOX_MAX  16 /* undelivered receipts; one more drops the second oldest, with a warning */
 
 struct outbox {
     const char *state_dir; /* borrowed */

@@ -22,7 +22,8 @@ struct reconcile_config {
     const char *boot_id;   /* differs after a reboot; "" = unknown: taken as the same boot */
     struct dp *dp;         /* borrowed */
     struct clock *clock;   /* borrowed */
-    /* Test hook: asked between any two changes of node or disk; true = act as if killed here. */
+    /* Test hook: asked between any two changes of node or disk; true = act as if killed here, and
+     * true ever after. */
     bool (*killed)(void *arg);
     void *killed_arg;
 };
@@ -30,7 +31,8 @@ struct reconcile_config {
 enum reconcile_cause {
     RECONCILE_PLAN,  /* the latest plan taken: on success it becomes the last good one */
     RECONCILE_START, /* the last good plan, after a start: what is missing is put back */
-    RECONCILE_CHECK, /* the last good plan, later: a difference is drift */
+    RECONCILE_CHECK, /* the last good plan, later: a difference is drift. Deviations and
+                        observe-only drift that were told once are not told again */
 };
 
 struct outcome {
@@ -38,6 +40,7 @@ struct outcome {
     json_t *state;           /* owned; the node's state, when it is not the plan's; else NULL */
     bool transient;          /* nothing was decided (unreadable, disk full): worth another try */
     bool repaired;           /* drift was taken back */
+    bool again;              /* knobs that were not touched differ now: check again soon */
 };
 void outcome_release(struct outcome *outcome);
 #define OWN_OUTCOME __attribute__((cleanup(outcome_release)))
@@ -61,7 +64,7 @@ void reconcile_take(struct reconcile *reconcile, struct plan *plan);
  * A journal left behind: takes the node back to before that plan, unless it is the last good plan
  * itself (then re-asserting goes forward). After a reboot only what outlives one is taken back.
  * Without a journal nothing happens. When it cannot be taken back: the receipt says "stuck", the
- * journal stays for the next try. To be called before anything else.
+ * journal stays for the next try. To be called before START and CHECK; cheap when all is settled.
  */
 ERR_MUST_CHECK enum err_code reconcile_recover(struct reconcile *reconcile, struct outcome *out,
                                                struct err *err);
@@ -72,6 +75,3 @@ ERR_MUST_CHECK enum err_code reconcile_recover(struct reconcile *reconcile, stru
  */
 ERR_MUST_CHECK enum err_code reconcile_run(struct reconcile *reconcile, enum reconcile_cause cause,
                                            struct outcome *out, struct err *err);
-
-/* Forgets which deviations were told: the next run tries them again. */
-void reconcile_forget(struct reconcile *reconcile);

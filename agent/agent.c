@@ -1,0 +1,366 @@
+/*
+ * agent/agent.c - see agent.h: when to reconcile, and what to tell. Reconciling itself is
+ * reconcile.c, the way to the server a link.
+ */
+#include "agent/agent.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "agent/agent_private.h"
+#include "agent/backoff.h"
+#include "agent/report.h"
+#include "base/file.h"
+#include "base/log.h"
+
+static int64_t now_ns(const struct agent *agent)
+{
+    return agent->clock->mono_ns(agent->clock);
+}
+
+static void watch(const struct agent *agent, enum agent_event event)
+{
+    if (agent->watch != NULL)
+        agent->watch(agent->watch_arg, event);
+}
+
+static void arm_debounce(struct agent *agent)
+{
+    if (!agent->debouncing)
+        loop_timer_set(agent->debounce, AGENT_DEBOUNCE_NS);
+    agent->debouncing = true;
+}
+
+/* Passes ----------------------------------------------------------------------------------------
+ */
+
+static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, bool retried,
+                              bool *out_failed, struct err *err)
+{
+    OWN_OUTCOME struct outcome outcome = {0};
+    enum err_code code = reconcile_run(agent->reconcile, cause, &outcome, err);
+    *out_failed = code != ERR_OK || outcome.transient;
+    if (code != ERR_OK)
+        return code;
+    if (cause == RECONCILE_PLAN)
+        agent->retry_latest = outcome.transient;
+    if (outcome.again)
+        arm_debounce(agent);
+    if (outcome.receipt == NULL) {
+        if (cause == RECONCILE_CHECK)
+            agent->told[0] = '\0'; /* in order again: the same fault later is news */
+        return ERR_OK;
+    }
+    enum receipt_result result = outcome.receipt->result;
+    *out_failed = *out_failed || result == RECEIPT_STUCK || result == RECEIPT_ROLLED_BACK ||
+                  result == RECEIPT_REFUSED;
+    if (outcome.repaired)
+        agent_count_fight(agent, outcome.receipt);
+    agent_tell(agent, &outcome, retried);
+    if (!*out_failed)
+        return ERR_OK;
+    return err_set(err, ERR_UNAVAILABLE, "generation %" PRId64 " %s: %s",
+                   outcome.receipt->generation, receipt_result_name(result),
+                   outcome.receipt->problem);
+}
+
+/* What a crash or a stuck plan left, then a pass over the last good plan. */
+static enum err_code good_pass(struct agent *agent, enum reconcile_cause cause, bool *out_failed,
+                               struct err *err)
+{
+    OWN_OUTCOME struct outcome left = {0};
+    bool failed = false;
+    enum err_code code = reconcile_recover(agent->reconcile, &left, err);
+    *out_failed = code != ERR_OK;
+    if (code != ERR_OK)
+        return code;
+    if (left.receipt != NULL) {
+        code = err_set(err, ERR_UNAVAILABLE, "%s", left.receipt->problem);
+        agent_tell(agent, &left, true);
+    }
+    *out_failed = code != ERR_OK;
+    if (reconcile_good(agent->reconcile) != NULL)
+        code = one_pass(agent, cause, cause == RECONCILE_CHECK, &failed, err);
+    *out_failed = *out_failed || failed;
+    return code;
+}
+
+static void log_failure(const struct agent *agent, enum err_code code, const struct err *err)
+{
+    /* A receipt was logged when it was told; what is left are our own errors. */
+    if (code == ERR_NOMEM)
+        log_error("agent", "node %s: %s", agent->node, err->text);
+}
+
+static void check(struct agent *agent, enum reconcile_cause cause)
+{
+    bool failed = false;
+    struct err err = ERR_INIT;
+    agent->stats.checks++;
+    log_failure(agent, good_pass(agent, cause, &failed, &err), &err);
+    agent->failures = failed ? agent->failures + 1 : 0;
+}
+
+static void run_latest(struct agent *agent, bool retried)
+{
+    bool failed = false;
+    struct err err = ERR_INIT;
+    log_failure(agent, one_pass(agent, RECONCILE_PLAN, retried, &failed, &err), &err);
+    if (!failed)
+        agent->paused_until_ns = 0; /* another plan: another chance */
+}
+
+static const struct plan *known_plan(const struct agent *agent)
+{
+    const struct plan *latest = reconcile_latest(agent->reconcile);
+    return latest != NULL ? latest : reconcile_good(agent->reconcile);
+}
+
+static void tell_known(const struct agent *agent)
+{
+    const struct plan *plan = known_plan(agent);
+    if (agent->link != NULL)
+        agent->link->ops->known(agent->link, plan == NULL ? "" : plan->digest);
+}
+
+/* Triggers --------------------------------------------------------------------------------------
+ */
+
+static bool is_paused(const struct agent *agent)
+{
+    return agent->paused_until_ns != 0 && now_ns(agent) < agent->paused_until_ns;
+}
+
+static void on_debounce(void *arg)
+{
+    struct agent *agent = arg;
+    agent->debouncing = false;
+    if (!is_paused(agent))
+        check(agent, RECONCILE_CHECK);
+}
+
+static void on_event(void *arg, uint32_t events)
+{
+    struct agent *agent = arg;
+    (void)events;
+    bool changed = false;
+    struct err err = ERR_INIT;
+    if (dp_drain(agent->dp, &changed, &err)) {
+        /* A descriptor that cannot be emptied would wake the loop for ever. */
+        log_warning("agent", "node %s: kernel events are lost until the next check: %s",
+                    agent->node, err.text);
+        loop_fd_del(agent->events);
+        agent->events = NULL;
+        changed = true;
+    }
+    if (changed)
+        arm_debounce(agent);
+}
+
+static void watch_events(struct agent *agent)
+{
+    int fd = dp_event_fd(agent->dp);
+    struct err err = ERR_INIT;
+    if (agent->events != NULL || fd < 0)
+        return;
+    if (loop_fd_add(agent->loop, fd, EPOLLIN, on_event, agent, &agent->events, &err))
+        log_warning("agent", "node %s: no kernel events, only timed checks: %s", agent->node,
+                    err.text);
+}
+
+static void arm_tick(struct agent *agent)
+{
+    int64_t delay_ns = agent->check_ns;
+    for (unsigned i = 0; i < agent->failures && delay_ns < AGENT_RETRY_MAX_NS; i++)
+        delay_ns *= 2;
+    if (delay_ns > AGENT_RETRY_MAX_NS)
+        delay_ns = AGENT_RETRY_MAX_NS;
+    loop_timer_set(agent->tick, jitter(delay_ns, AGENT_CHECK_JITTER, jitter_random()));
+}
+
+static void on_tick(void *arg)
+{
+    struct agent *agent = arg;
+    watch_events(agent);
+    agent_tell_inventory(agent);
+    if (agent->retry_latest)
+        run_latest(agent, true);
+    if (!is_paused(agent))
+        check(agent, RECONCILE_CHECK);
+    tell_known(agent);
+    arm_tick(agent);
+}
+
+/* From the link ---------------------------------------------------------------------------------
+ */
+
+static bool on_plan(void *arg, const char *body, size_t len)
+{
+    struct agent *agent = arg;
+    OWN(plan) struct plan *plan = NULL;
+    struct err err = ERR_INIT;
+    agent->stats.plans++;
+    watch(agent, AGENT_PLAN_RECEIVED);
+    if (agent_read_plan(agent, body, len, &plan, &err)) {
+        agent_tell_refused(agent, body, len, &err);
+        return false;
+    }
+    const struct plan *known = known_plan(agent);
+    if (known != NULL && known->generation == plan->generation &&
+        strcmp(known->digest, plan->digest) == 0)
+        return false;
+    log_info("agent", "node %s: plan received: generation %" PRId64 ", %zu knobs", agent->node,
+             plan->generation, plan->knob_count);
+    agent->refused[0] = '\0';
+    reconcile_take(agent->reconcile, GIVE(plan));
+    run_latest(agent, false);
+    tell_known(agent);
+    return true;
+}
+
+static void on_link_event(void *arg, enum link_event event)
+{
+    struct agent *agent = arg;
+    struct err err = ERR_INIT;
+    switch (event) {
+    case LINK_INVENTORY_DONE:
+        watch(agent, AGENT_INVENTORY_DONE);
+        break;
+    case LINK_WAITING:
+        watch(agent, AGENT_WAITING);
+        break;
+    case LINK_STATE_DONE:
+        break;
+    case LINK_RECEIPT_DONE:
+        agent->stats.receipts_done++;
+        if (outbox_drop_first(&agent->outbox, &err))
+            log_error("agent", "node %s: %s", agent->node, err.text);
+        if (outbox_first(&agent->outbox) != NULL)
+            agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
+        watch(agent, AGENT_RECEIPT_DONE);
+        break;
+    }
+}
+
+/* Life ------------------------------------------------------------------------------------------
+ */
+
+static enum err_code agent_init(struct agent *agent, const struct agent_config *config,
+                                struct err *err)
+{
+    int n = snprintf(agent->state_dir, sizeof(agent->state_dir), "%s", config->state_dir);
+    if (n < 0 || (size_t)n >= sizeof(agent->state_dir))
+        return err_set(err, ERR_LIMIT, "the state folder's path is too long");
+    if (name_check(config->node, "node", err))
+        return err->code;
+    snprintf(agent->node, sizeof(agent->node), "%s", config->node);
+    struct reconcile_config reconcile = {
+        .node = agent->node,
+        .state_dir = agent->state_dir,
+        .boot_id = config->boot_id,
+        .dp = agent->dp,
+        .clock = config->clock,
+        .killed = config->killed,
+        .killed_arg = config->killed_arg,
+    };
+    enum err_code code = file_mkdirs(agent->state_dir, 0700, err);
+    if (code == ERR_OK)
+        code = reconcile_new(&reconcile, &agent->reconcile, err);
+    if (code == ERR_OK)
+        code = outbox_init(&agent->outbox, agent->state_dir, agent->node, config->clock, err);
+    if (code == ERR_OK)
+        code = loop_timer_new(agent->loop, on_debounce, agent, &agent->debounce, err);
+    if (code == ERR_OK)
+        code = loop_timer_new(agent->loop, on_tick, agent, &agent->tick, err);
+    return code;
+}
+
+enum err_code agent_new(struct loop *loop, const struct agent_config *config, struct dp *dp,
+                        struct link *link, struct agent **out, struct err *err)
+{
+    struct agent *agent = calloc(1, sizeof(*agent));
+    if (agent == NULL) {
+        if (link != NULL)
+            link->ops->free(link);
+        return err_nomem(err);
+    }
+    agent->loop = loop;
+    agent->dp = dp;
+    agent->link = link;
+    agent->clock = config->clock;
+    agent->check_ns = config->check_ns != 0 ? config->check_ns : AGENT_CHECK_NS;
+    agent->watch = config->watch;
+    agent->watch_arg = config->watch_arg;
+    struct err why = ERR_INIT;
+    if (agent_init(agent, config, &why)) {
+        agent_free(agent);
+        if (err != NULL)
+            *err = why;
+        return why.code;
+    }
+    *out = agent;
+    return ERR_OK;
+}
+
+void agent_free(struct agent *agent)
+{
+    if (agent == NULL)
+        return;
+    if (agent->link != NULL)
+        agent->link->ops->free(agent->link);
+    loop_fd_del(agent->events);
+    loop_timer_free(agent->tick);
+    loop_timer_free(agent->debounce);
+    reconcile_free(agent->reconcile);
+    outbox_release(&agent->outbox);
+    free(agent);
+}
+
+enum err_code agent_once(struct agent *agent, struct err *err)
+{
+    bool failed = false;
+    struct err why = ERR_INIT;
+    enum err_code code = good_pass(agent, RECONCILE_START, &failed, &why);
+    if (code != ERR_OK && err != NULL)
+        *err = why;
+    return code;
+}
+
+enum err_code agent_start(struct agent *agent, struct err *err)
+{
+    check(agent, RECONCILE_START);
+    if (agent->link != NULL) {
+        struct link_events events = {.arg = agent, .plan = on_plan, .event = on_link_event};
+        agent->link->ops->start(agent->link, &events);
+        agent->started = true;
+        agent_tell_inventory(agent);
+        if (outbox_first(&agent->outbox) != NULL)
+            agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
+    }
+    tell_known(agent);
+    watch_events(agent);
+    arm_tick(agent);
+    (void)err; /* a node that cannot be reached by its kernel still talks to its server */
+    return ERR_OK;
+}
+
+void agent_reload(struct agent *agent)
+{
+    agent->failures = 0;
+    agent->paused_until_ns = 0;
+    agent->refused[0] = agent->told[0] = agent->inventory[0] = '\0';
+    agent_tell_inventory(agent);
+    if (reconcile_latest(agent->reconcile) != NULL)
+        run_latest(agent, false);
+    if (reconcile_good(agent->reconcile) != NULL)
+        check(agent, RECONCILE_START);
+    tell_known(agent);
+    arm_tick(agent);
+}
+
+const struct agent_stats *agent_stats(const struct agent *agent)
+{
+    return &agent->stats;
+}

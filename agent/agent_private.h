@@ -1,0 +1,55 @@
+#pragma once
+/*
+ * agent/agent_private.h - the object behind agent.h, shared by agent.c (when) and tell.c (what is
+ * told to the server and the log).
+ */
+
+#include "agent/agent.h"
+#include "agent/keep.h"
+#include "agent/outbox.h"
+
+struct agent {
+    struct loop *loop;
+    struct dp *dp;
+    struct link *link; /* owned; NULL = no server */
+    struct clock *clock;
+    char node[NAME_SIZE];
+    char state_dir[KEEP_PATH_MAX];
+    int64_t check_ns;
+    void (*watch)(void *arg, enum agent_event event);
+    void *watch_arg;
+
+    struct reconcile *reconcile;
+    struct outbox outbox;
+    struct loop_timer *debounce, *tick;
+    struct loop_fd *events; /* NULL = none, or lost until the next tick */
+    bool started;           /* the link may be talked to */
+    bool debouncing;
+    bool retry_latest; /* nothing was decided about it: the tick tries again */
+    unsigned failures; /* of checks, in a row */
+
+    int64_t repairs_ns[AGENT_FIGHT_MAX]; /* when the last ones were, a ring */
+    uint64_t repairs;
+    int64_t paused_until_ns; /* 0 = not */
+
+    char told[DIGEST_TEXT_MAX];      /* digest of the last fault that a check told */
+    char refused[DIGEST_TEXT_MAX];   /* of the bytes of the last body that was no plan of ours */
+    char inventory[DIGEST_TEXT_MAX]; /* of the last one told */
+    struct agent_stats stats;
+};
+
+/* Logs the outcome, keeps its receipt for the server, sends the state. `retried`: not again what
+ * the last one already said. */
+void agent_tell(struct agent *agent, struct outcome *outcome, bool retried);
+
+/* Drift was repaired: too often in too short a time pauses the repairs and says so. */
+void agent_count_fight(struct agent *agent, struct receipt *receipt);
+
+/* Sends the inventory when it is another one than last time. */
+void agent_tell_inventory(struct agent *agent);
+
+/* From the bytes of an answer: JSON, a plan, of this node. */
+ERR_MUST_CHECK enum err_code agent_read_plan(const struct agent *agent, const char *body,
+                                             size_t len, struct plan **out, struct err *err);
+/* It was not: a receipt "refused", once for the same bytes. */
+void agent_tell_refused(struct agent *agent, const char *body, size_t len, const struct err *why);

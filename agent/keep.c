@@ -1,0 +1,82 @@
+/*
+ * agent/keep.c - see keep.h. Used by reconcile, journal and outbox; knows nothing of what the files
+ * mean.
+ */
+#include "agent/keep.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/own.h"
+
+#define KEEP_MODE 0600 /* plans name tenants */
+
+enum err_code keep_path(const char *state_dir, const char *name, char out[KEEP_PATH_MAX],
+                        struct err *err)
+{
+    int n = snprintf(out, KEEP_PATH_MAX, "%s/%s", state_dir, name);
+    if (n < 0 || n >= KEEP_PATH_MAX)
+        return err_set(err, ERR_LIMIT, "the path of %s is longer than %d bytes", name,
+                       KEEP_PATH_MAX - 1);
+    return ERR_OK;
+}
+
+enum err_code keep_write(const char *state_dir, const char *name, const json_t *document,
+                         struct err *err)
+{
+    char path[KEEP_PATH_MAX];
+    if (keep_path(state_dir, name, path, err))
+        return err->code;
+    size_t len;
+    OWN(str) char *text = json_canonical(document, &len);
+    if (text == NULL)
+        return err_nomem(err);
+    if (len > KEEP_FILE_MAX)
+        return err_set(err, ERR_LIMIT, "%s would have %zu bytes; at most %d are kept", path, len,
+                       KEEP_FILE_MAX);
+    return file_write_atomic(path, text, len, KEEP_MODE, err);
+}
+
+enum err_code keep_read(const char *state_dir, const char *name, json_t **out, struct err *err)
+{
+    char path[KEEP_PATH_MAX];
+    if (keep_path(state_dir, name, path, err))
+        return err->code;
+    OWN(str) char *text = NULL;
+    size_t len;
+    enum err_code code = file_read(path, KEEP_FILE_MAX, &text, &len, err);
+    if (code == ERR_OK)
+        code = json_parse_limit(text, len, KEEP_FILE_MAX, false, out, err);
+    return code;
+}
+
+enum err_code keep_remove(const char *state_dir, const char *name, struct err *err)
+{
+    char path[KEEP_PATH_MAX];
+    if (keep_path(state_dir, name, path, err))
+        return err->code;
+    if (unlink(path) != 0 && errno != ENOENT)
+        return err_set_errno(err, ERR_IO, errno, "cannot remove %s", path);
+    return ERR_OK;
+}
+
+void keep_set_aside(const char *state_dir, const char *name, struct clock *clock,
+                    const struct err *why)
+{
+    char path[KEEP_PATH_MAX], aside[KEEP_PATH_MAX + 64];
+    struct err err = ERR_INIT;
+    if (keep_path(state_dir, name, path, &err)) {
+        log_error("agent", "%s", err.text);
+        return;
+    }
+    snprintf(aside, sizeof(aside), "%s.corrupt-%" PRId64, path, clock->wall_us(clock));
+    if (rename(path, aside) != 0)
+        err_set_errno(&err, ERR_IO, errno, "and cannot be renamed");
+    log_error("agent", "%s cannot be used: %s; set aside as %s %s", path, why->text, aside,
+              err.text);
+}

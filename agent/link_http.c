@@ -1,0 +1,337 @@
+/*
+ * agent/link_http.c - see link_http.h: four channels, each with at most one request in flight, its
+ * own timer and its own back-off. Made by agent_main and the benchmark, driven by the loop.
+ */
+#include "agent/link_http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/backoff.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "fleet/name.h"
+
+enum channel_id { CHANNEL_INVENTORY, CHANNEL_STATE, CHANNEL_RECEIPT, CHANNEL_PLAN, CHANNEL_COUNT };
+
+struct channel_kind {
+    const char *method, *path;
+    const char *what; /* for people */
+    enum link_event done;
+};
+
+static const struct channel_kind kinds[CHANNEL_COUNT] = {
+    [CHANNEL_INVENTORY] = {"PUT", "/v1/agent/inventory", "inventory", LINK_INVENTORY_DONE},
+    [CHANNEL_STATE] = {"PUT", "/v1/agent/state", "state", LINK_STATE_DONE},
+    [CHANNEL_RECEIPT] = {"POST", "/v1/agent/receipts", "receipt", LINK_RECEIPT_DONE},
+    [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", "plan", LINK_WAITING},
+};
+
+struct link_http;
+
+struct channel {
+    const struct channel_kind *kind;
+    struct link_http *link;
+    char *body; /* to be delivered; NULL = nothing */
+    size_t len;
+    bool running;
+    bool waiting; /* the timer is armed */
+    bool newer;   /* body changed while its request was running */
+    uint64_t request;
+    struct loop_timer *timer;
+    struct backoff backoff;
+};
+
+struct link_http {
+    struct link base;
+    struct http_client *client;
+    char server[LINK_URL_MAX / 2];
+    char node[NAME_SIZE];
+    char *token;
+    int64_t denied_retry_ns;
+    struct link_events events;
+    bool started;
+    bool away; /* said so */
+    bool has_known;
+    char known[DIGEST_TEXT_MAX];
+    int64_t poll_start_ns;
+    struct channel channels[CHANNEL_COUNT];
+};
+
+enum verdict {
+    VERDICT_OK,
+    VERDICT_AWAY,    /* back-off */
+    VERDICT_DENIED,  /* slowly */
+    VERDICT_REFUSED, /* never again */
+};
+
+static enum verdict judge(const struct http_response *response)
+{
+    if (response->err.code != ERR_OK && response->status < 300)
+        return VERDICT_AWAY;
+    switch (response->status) {
+    case 400:
+    case 409:
+    case 413:
+    case 415:
+    case 422:
+        return VERDICT_REFUSED;
+    case 408:
+    case 429:
+        return VERDICT_AWAY;
+    default:
+        break;
+    }
+    if (response->status >= 200 && response->status < 300)
+        return VERDICT_OK;
+    return response->status >= 500 ? VERDICT_AWAY : VERDICT_DENIED;
+}
+
+static void on_done(void *arg, const struct http_response *response);
+
+static void wait_for(struct channel *channel, int64_t delay_ns)
+{
+    channel->waiting = true;
+    loop_timer_set(channel->timer, delay_ns);
+}
+
+static int64_t now_ns(void)
+{
+    struct clock *clock = clock_system(); /* of requests, never of decisions that tests turn */
+    return clock->mono_ns(clock);
+}
+
+static void send_now(struct channel *channel)
+{
+    struct link_http *link = channel->link;
+    bool poll = channel->kind == &kinds[CHANNEL_PLAN];
+    if (!link->started || channel->running || channel->waiting ||
+        (poll ? !link->has_known : channel->body == NULL))
+        return;
+    char url[LINK_URL_MAX];
+    if (poll)
+        snprintf(url, sizeof(url), "%s%s?known=%s&wait=%ds", link->server, channel->kind->path,
+                 link->known, LINK_POLL_WAIT_S);
+    else
+        snprintf(url, sizeof(url), "%s%s", link->server, channel->kind->path);
+    struct http_request request = {
+        .method = channel->kind->method,
+        .url = url,
+        .bearer = link->token,
+        .body = channel->body,
+        .body_len = channel->len,
+        .deadline_ns = poll ? LINK_POLL_DEADLINE_NS : LINK_SEND_DEADLINE_NS,
+    };
+    struct err err = ERR_INIT;
+    channel->newer = false;
+    if (http_client_start(link->client, &request, on_done, channel, &channel->request, &err)) {
+        log_warning("agent", "node %s: cannot ask the server: %s", link->node, err.text);
+        wait_for(channel, backoff_next(&channel->backoff, jitter_random()));
+        return;
+    }
+    channel->running = true;
+    link->poll_start_ns = poll ? now_ns() : link->poll_start_ns;
+    if (poll)
+        link->events.event(link->events.arg, LINK_WAITING);
+}
+
+static void on_timer(void *arg)
+{
+    struct channel *channel = arg;
+    channel->waiting = false;
+    send_now(channel);
+}
+
+static void say_away(struct link_http *link, const struct http_response *response)
+{
+    if (link->away)
+        return;
+    link->away = true;
+    if (response->status == 0)
+        log_warning("agent", "node %s: server %s is away (%s); the node stays as it is", link->node,
+                    link->server, response->err.text);
+    else
+        log_warning("agent", "node %s: server %s answers %ld %s; trying again", link->node,
+                    link->server, response->status, response->err.text);
+}
+
+static void say_back(struct link_http *link)
+{
+    if (link->away)
+        log_info("agent", "node %s: server %s is back", link->node, link->server);
+    link->away = false;
+}
+
+static void say_refused(const struct channel *channel, const struct http_response *response)
+{
+    char text[256] = "";
+    if (response->body != NULL)
+        text_quote(response->body, response->body_len, text, sizeof(text));
+    const char *hint = response->status == 401 || response->status == 403
+                           ? "the token is not valid for this node"
+                           : text;
+    log_error("agent", "node %s: server %s refuses the %s with %ld: %s", channel->link->node,
+              channel->link->server, channel->kind->what, response->status, hint);
+}
+
+/* The body was delivered, or never will be. */
+static void finish(struct channel *channel)
+{
+    struct link_http *link = channel->link;
+    backoff_reset(&channel->backoff);
+    if (!channel->newer) {
+        free(channel->body);
+        channel->body = NULL;
+        link->events.event(link->events.arg, channel->kind->done);
+    }
+    send_now(channel);
+}
+
+static void on_plan(struct channel *channel, const struct http_response *response)
+{
+    struct link_http *link = channel->link;
+    bool empty = response->status == 204;
+    const char *body = response->body == NULL ? "" : response->body;
+    if (!empty && !link->events.plan(link->events.arg, body, response->body_len)) {
+        wait_for(channel, LINK_POLL_MIN_NS + backoff_next(&channel->backoff, jitter_random()));
+        return;
+    }
+    backoff_reset(&channel->backoff);
+    int64_t rest_ns = link->poll_start_ns + LINK_POLL_MIN_NS - now_ns();
+    if (empty && rest_ns > 0)
+        wait_for(channel, jitter(rest_ns, 10, jitter_random()));
+    send_now(channel);
+}
+
+static void on_done(void *arg, const struct http_response *response)
+{
+    struct channel *channel = arg;
+    struct link_http *link = channel->link;
+    enum verdict verdict = judge(response);
+    bool poll = channel->kind == &kinds[CHANNEL_PLAN];
+    channel->running = false;
+    if (verdict == VERDICT_AWAY) {
+        say_away(link, response);
+        wait_for(channel, backoff_next(&channel->backoff, jitter_random()));
+        return;
+    }
+    say_back(link);
+    if (verdict != VERDICT_OK)
+        say_refused(channel, response);
+    if (verdict == VERDICT_DENIED || (poll && verdict == VERDICT_REFUSED))
+        wait_for(channel, jitter(link->denied_retry_ns, 50, jitter_random()));
+    else if (poll)
+        on_plan(channel, response);
+    else
+        finish(channel);
+}
+
+static void deliver(struct link *base, enum channel_id id, const json_t *document)
+{
+    struct link_http *link = (struct link_http *)base;
+    struct channel *channel = &link->channels[id];
+    size_t len;
+    char *body = json_canonical(document, &len);
+    if (body == NULL) {
+        log_error("agent", "node %s: out of memory: the %s is not sent", link->node,
+                  channel->kind->what);
+        return;
+    }
+    free(channel->body);
+    channel->body = body;
+    channel->len = len;
+    channel->newer = channel->running;
+    send_now(channel);
+}
+
+static void link_inventory(struct link *link, const json_t *document)
+{
+    deliver(link, CHANNEL_INVENTORY, document);
+}
+
+static void link_state(struct link *link, const json_t *document)
+{
+    deliver(link, CHANNEL_STATE, document);
+}
+
+static void link_receipt(struct link *link, const json_t *document)
+{
+    deliver(link, CHANNEL_RECEIPT, document);
+}
+
+static void link_start(struct link *base, const struct link_events *events)
+{
+    struct link_http *link = (struct link_http *)base;
+    link->events = *events;
+    link->started = true;
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        send_now(&link->channels[i]);
+}
+
+static void link_known(struct link *base, const char *digest)
+{
+    struct link_http *link = (struct link_http *)base;
+    snprintf(link->known, sizeof(link->known), "%s", digest);
+    link->has_known = true;
+    send_now(&link->channels[CHANNEL_PLAN]);
+}
+
+static void link_free(struct link *base)
+{
+    struct link_http *link = (struct link_http *)base;
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        struct channel *channel = &link->channels[i];
+        if (channel->running)
+            http_client_cancel(link->client, channel->request);
+        loop_timer_free(channel->timer);
+        free(channel->body);
+    }
+    if (link->token != NULL)
+        explicit_bzero(link->token, strlen(link->token));
+    free(link->token);
+    free(link);
+}
+
+static const struct link_ops http_ops = {
+    .start = link_start,
+    .inventory = link_inventory,
+    .state = link_state,
+    .receipt = link_receipt,
+    .known = link_known,
+    .free = link_free,
+};
+
+enum err_code link_http_new(struct loop *loop, struct http_client *client,
+                            const struct link_http_config *config, struct link **out,
+                            struct err *err)
+{
+    size_t server_len = strlen(config->server);
+    while (server_len > 0 && config->server[server_len - 1] == '/')
+        server_len--; /* paths begin with one */
+    if (server_len >= sizeof(((struct link_http *)0)->server))
+        return err_set(err, ERR_LIMIT, "the server's URL is too long");
+    struct link_http *link = calloc(1, sizeof(*link));
+    if (link == NULL)
+        return err_nomem(err);
+    link->base.ops = &http_ops;
+    link->client = client;
+    link->denied_retry_ns =
+        config->denied_retry_ns != 0 ? config->denied_retry_ns : LINK_DENIED_RETRY_NS;
+    memcpy(link->server, config->server, server_len);
+    snprintf(link->node, sizeof(link->node), "%s", config->node);
+    link->token = strdup(config->token);
+    enum err_code code = link->token == NULL ? err_nomem(err) : ERR_OK;
+    for (int i = 0; code == ERR_OK && i < CHANNEL_COUNT; i++) {
+        struct channel *channel = &link->channels[i];
+        *channel = (struct channel){.kind = &kinds[i], .link = link};
+        code = loop_timer_new(loop, on_timer, channel, &channel->timer, err);
+    }
+    if (code != ERR_OK) {
+        link_free(&link->base);
+        return code;
+    }
+    *out = &link->base;
+    return ERR_OK;
+}

@@ -1,0 +1,430 @@
+/*
+ * agent/reconcile.c - one pass from what a node is to what its plan says. Called by agent.c.
+ *
+ *        plan (latest: just came | good: re-assert, check)
+ *          |
+ *          v                 unreadable
+ *      [ observe ]---------------------------------------> refused (transient: tried again)
+ *          | state "before"
+ *          v
+ *      [ plan_diff ] - what earlier deviations explain
+ *          | steps                no steps
+ *          |---------------------------------------------> unchanged (a check: silence)
+ *          v                 any step unsupported
+ *      [ check every step ]------------------------------> refused, every one of them named
+ *          |
+ *          v                 disk full, ...
+ *      [ journal.json, durable ]-------------------------> refused (transient)
+ *          |
+ *  ========|========== from here on the node changes; a crash is settled by reconcile_recover ====
+ *          v                 the first that fails
+ *      [ apply step 1..n ]------------------+
+ *          | all done                       |
+ *          v            differs and strict  v
+ *      [ observe again ]--------------> [ undo in reverse ]
+ *          | equal, or differs              |
+ *          | without strict:                v
+ *          | a deviation, told      [ observe: as before? ]
+ *          v                          | yes           | no
+ *      [ plan.json, durable ]         v               v
+ *      [ journal removed ]     [ journal removed ]  journal stays
+ *          |                          |               |
+ *          v                          v               v
+ *       applied (drift)          rolled-back        stuck: a person; the next check and the
+ *                                                   next start try again
+ *
+ * The order on disk makes every crash safe: the journal before the first change, plan.json before
+ * the journal goes. A journal whose plan is plan.json's means "forward": the plan is re-asserted.
+ */
+#include "agent/reconcile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/deviation.h"
+#include "agent/keep.h"
+#include "agent/reconcile_private.h"
+#include "agent/report.h"
+#include "agent/undo.h"
+#include "base/log.h"
+
+/* One pass. */
+struct run {
+    struct reconcile *r;
+    enum reconcile_cause cause;
+    const struct plan *plan;
+    const struct plan *view; /* what is observed: plan, or `merged` */
+    struct plan *merged;     /* owned */
+    struct state before, after;
+    bool has_after; /* after was observed */
+    struct plan_steps steps;
+    struct plan_steps watched; /* observe-only knobs that differ now */
+    struct outcome *out;
+    int64_t start_ns;
+};
+
+void outcome_release(struct outcome *outcome)
+{
+    receipt_free(outcome->receipt);
+    json_decref(outcome->state);
+    *outcome = (struct outcome){0};
+}
+
+static void run_release(struct run *run)
+{
+    plan_free(run->merged);
+    state_release(&run->before);
+    state_release(&run->after);
+    plan_steps_release(&run->steps);
+    plan_steps_release(&run->watched);
+}
+
+/* Nothing was changed. Drift that is seen and cannot be repaired is still drift. */
+static enum err_code refuse(struct run *run, const struct err *why, bool transient)
+{
+    struct receipt *receipt = run->out->receipt;
+    bool drift = run->cause == RECONCILE_CHECK && run->steps.count > 0;
+    receipt->result = drift ? RECEIPT_DRIFT : RECEIPT_REFUSED;
+    report_problem(receipt, "%s%s", drift ? "not repaired: " : "", why->text);
+    run->out->transient = transient;
+    return ERR_OK;
+}
+
+/* What the receipt and the server need to know of the state; state == NULL: not observed. */
+static enum err_code tell_state(struct run *run, const struct state *state, struct err *err)
+{
+    struct receipt *receipt = run->out->receipt;
+    enum err_code code = plan_observed_digest(run->plan, state, receipt->observed, err);
+    if (code != ERR_OK)
+        return code;
+    bool same = strcmp(receipt->observed, receipt->digest) == 0 && run->watched.count == 0;
+    if (same && receipt->result != RECEIPT_DRIFT)
+        return ERR_OK;
+    json_decref(run->out->state);
+    run->out->state = state_to_json(state);
+    return run->out->state == NULL ? err_nomem(err) : ERR_OK;
+}
+
+/* Observe and diff. *out_refused: the receipt says why it ends here. */
+static enum err_code look(struct run *run, bool *out_refused, struct err *err)
+{
+    struct reconcile *r = run->r;
+    enum err_code code = reconcile_view(run->plan, r->good, &run->merged, err);
+    if (code != ERR_OK)
+        return code;
+    run->view = run->merged != NULL ? run->merged : run->plan;
+    struct err why = ERR_INIT;
+    code = dp_observe(r->dp, run->view, &run->before, &why);
+    if (code == ERR_OK)
+        code = plan_diff(run->plan, &run->before, &run->steps, &why);
+    *out_refused = code != ERR_OK;
+    if (*out_refused)
+        return refuse(run, &why, true);
+    if (run->cause == RECONCILE_CHECK)
+        deviation_filter(&run->steps, &r->accepted);
+    return deviation_watched(run->plan, &run->before, &run->watched, err);
+}
+
+/* Observe-only drift that was not told yet goes into the receipt, after the steps. */
+static enum err_code tell_watched(struct run *run, struct err *err)
+{
+    struct reconcile *r = run->r;
+    if (run->cause == RECONCILE_CHECK && deviation_same(&run->watched, &r->watched))
+        return ERR_OK;
+    struct receipt *receipt = run->out->receipt;
+    size_t first = receipt->step_count;
+    enum err_code code = report_steps(receipt, &run->watched, true, err);
+    if (code != ERR_OK)
+        return code;
+    for (size_t i = first; i < receipt->step_count; i++)
+        snprintf(receipt->steps[i].problem, sizeof(receipt->steps[i].problem),
+                 "observe only: not repaired");
+    plan_steps_release(&r->watched);
+    r->watched = run->watched;
+    run->watched = (struct plan_steps){0};
+    if (r->watched.count > 0 && run->cause == RECONCILE_CHECK &&
+        receipt->result == RECEIPT_UNCHANGED)
+        receipt->result = RECEIPT_DRIFT;
+    return ERR_OK;
+}
+
+/* The plan is what the node is now. A plan that cannot be stored is still applied. */
+static void become_good(struct run *run)
+{
+    struct reconcile *r = run->r;
+    if (run->plan != r->latest)
+        return;
+    OWN(json) json_t *document = plan_to_json(run->plan);
+    struct err err = ERR_INIT;
+    if (document == NULL)
+        err_nomem(&err);
+    else
+        (void)keep_write(r->state_dir, PLAN_FILE, document, &err);
+    if (err.code != ERR_OK) {
+        log_error("agent", "node %s: the last good plan cannot be stored: %s", r->node, err.text);
+        report_problem(run->out->receipt, "the last good plan cannot be stored: %s", err.text);
+    }
+    plan_free(r->good);
+    r->good = r->latest;
+    r->latest = NULL;
+}
+
+static enum err_code nothing_to_do(struct run *run, struct err *err)
+{
+    struct reconcile *r = run->r;
+    struct receipt *receipt = run->out->receipt;
+    enum err_code code = tell_watched(run, err);
+    if (code == ERR_OK)
+        code = tell_state(run, &run->before, err);
+    if (code != ERR_OK)
+        return code;
+    if (run->cause == RECONCILE_CHECK && receipt->result == RECEIPT_UNCHANGED)
+        outcome_release(run->out);     /* as it was: nothing to tell */
+    if (run->cause != RECONCILE_CHECK) /* nothing deviates */
+        plan_steps_release(&r->accepted);
+    become_good(run);
+    return ERR_OK;
+}
+
+/* Every step is asked, so that one receipt names all that the node cannot do. */
+static bool check_all(struct run *run, struct err *first)
+{
+    for (size_t i = 0; i < run->steps.count; i++) {
+        struct err why = ERR_INIT;
+        if (dp_check(run->r->dp, &run->steps.items[i], &why) == ERR_OK)
+            continue;
+        struct receipt_step *told = report_step(run->out->receipt, i);
+        if (told != NULL)
+            memcpy(told->problem, why.text, sizeof(told->problem));
+        if (first->code == ERR_OK)
+            *first = why;
+    }
+    return first->code == ERR_OK;
+}
+
+/* *out_done: steps begun, the failed one included; ERR_IO etc. in *failed. */
+static bool apply_all(struct run *run, size_t *out_begun, struct err *failed)
+{
+    struct reconcile *r = run->r;
+    for (size_t i = 0; i < run->steps.count; i++) {
+        const struct plan_step *step = &run->steps.items[i];
+        struct receipt_step *told = report_step(run->out->receipt, i);
+        *out_begun = i + 1;
+        enum err_code code = dp_apply(r->dp, step, failed);
+        if (reconcile_is_killed(r))
+            return false;
+        if (code == ERR_OK && told != NULL)
+            told->done = true;
+        if (code == ERR_OK)
+            continue;
+        if (told != NULL)
+            memcpy(told->problem, failed->text, sizeof(told->problem));
+        char name[256];
+        plan_step_describe(step, name, sizeof(name));
+        report_problem(run->out->receipt, "step %zu of %zu, %s: %.200s", i + 1, run->steps.count,
+                       name, failed->text);
+        break;
+    }
+    return true;
+}
+
+/* Of a knob that this run wrote; others were told when they were. */
+static void tell_deviation(struct run *run, const struct plan_step *left)
+{
+    for (size_t i = 0; i < run->steps.count; i++) {
+        const struct plan_step *step = &run->steps.items[i];
+        if (knob_compare(step->kind, step->subject, step->id, left->kind, left->subject,
+                         left->id) != 0)
+            continue;
+        char text[ERR_TEXT_MAX];
+        deviation_describe(left, text, sizeof(text));
+        report_problem(run->out->receipt, "%s", text);
+        struct receipt_step *told = report_step(run->out->receipt, i);
+        if (told != NULL)
+            memcpy(told->problem, text, sizeof(told->problem));
+        return;
+    }
+}
+
+/*
+ * Reads back. ERR_OK: the node is what was written, or deviates where the plan allows it;
+ * *out_strict: it deviates where the plan does not.
+ */
+static enum err_code read_back(struct run *run, bool *out_strict, struct err *err)
+{
+    struct reconcile *r = run->r;
+    OWN_STEPS struct plan_steps left = {0};
+    struct err why = ERR_INIT;
+    enum err_code code = dp_observe(r->dp, run->view, &run->after, &why);
+    if (code == ERR_OK)
+        code = plan_diff(run->plan, &run->after, &left, &why);
+    if (code != ERR_OK) {
+        report_problem(run->out->receipt, "written, but not read back: %s", why.text);
+        for (size_t i = 0; i < run->steps.count; i++)
+            *out_strict = *out_strict || run->steps.items[i].strict;
+        run->out->again = true;
+        return ERR_OK;
+    }
+    run->has_after = true;
+    for (size_t i = 0; i < left.count; i++)
+        *out_strict = *out_strict || left.items[i].strict;
+    static const struct plan_steps none = {0};
+    size_t others;
+    char text[ERR_TEXT_MAX];
+    code = deviation_split(&left, &run->steps, run->cause == RECONCILE_CHECK ? &r->accepted : &none,
+                           &others, text, err);
+    if (code != ERR_OK)
+        return code;
+    for (size_t i = 0; i < left.count; i++)
+        tell_deviation(run, &left.items[i]);
+    if (others > 0)
+        report_problem(run->out->receipt, "%.400s (knobs that were not touched and differ: %zu)",
+                       text, others);
+    run->out->again = others > 0;
+    if (*out_strict)
+        return ERR_OK;
+    plan_steps_release(&r->accepted);
+    r->accepted = left;
+    left = (struct plan_steps){0};
+    return ERR_OK;
+}
+
+/* Whether every knob of the plan shows what it showed before. */
+static bool is_as_before(const struct run *run, struct err *why)
+{
+    for (size_t i = 0; i < run->plan->knob_count; i++) {
+        const struct plan_knob *knob = &run->plan->knobs[i];
+        if (knob->observe_only)
+            continue;
+        const struct state_knob *was = state_get(&run->before, knob->kind, knob->subject, knob->id);
+        const struct state_knob *is = state_get(&run->after, knob->kind, knob->subject, knob->id);
+        const json_t *a = was == NULL ? NULL : state_knob_value(was);
+        const json_t *b = is == NULL ? NULL : state_knob_value(is);
+        if (a == b || (a != NULL && b != NULL && json_equal(a, b)))
+            continue;
+        err_set(why, ERR_IO, "%s %s %s is not what it was before", knob->kind->name, knob->subject,
+                knob->id);
+        return false;
+    }
+    return true;
+}
+
+static enum err_code roll_back(struct run *run, size_t begun, struct err *err)
+{
+    struct reconcile *r = run->r;
+    struct receipt *receipt = run->out->receipt;
+    struct undo undo = {
+        .dp = r->dp,
+        .view = run->view,
+        .steps = &run->steps,
+        .count = begun,
+        .receipt = receipt,
+        .killed = r->killed,
+        .killed_arg = r->killed_arg,
+    };
+    struct err why = ERR_INIT;
+    enum err_code code = undo_run(&undo, &why);
+    if (reconcile_is_killed(r))
+        return reconcile_killed(err);
+    state_release(&run->after);
+    if (code == ERR_OK)
+        code = dp_observe(r->dp, run->view, &run->after, &why);
+    bool back = code == ERR_OK && is_as_before(run, &why);
+    receipt->result = back ? RECEIPT_ROLLED_BACK : RECEIPT_STUCK;
+    if (back) {
+        reconcile_settle(r);
+        return tell_state(run, &run->after, err);
+    }
+    /* Both stand in the problem: why it failed and why it is stuck. */
+    char first[ERR_TEXT_MAX];
+    memcpy(first, receipt->problem, sizeof(first));
+    snprintf(receipt->problem, sizeof(receipt->problem), "%.250s; %.250s", first, why.text);
+    state_release(&run->after);
+    if (dp_observe(r->dp, run->view, &run->after, NULL) == ERR_OK)
+        return tell_state(run, &run->after, err);
+    return ERR_OK;
+}
+
+static enum err_code settle_good(struct run *run, struct err *err)
+{
+    struct reconcile *r = run->r;
+    struct receipt *receipt = run->out->receipt;
+    bool drift = run->cause == RECONCILE_CHECK;
+    receipt->result = drift ? RECEIPT_DRIFT : RECEIPT_APPLIED;
+    run->out->repaired = drift;
+    enum err_code code = tell_watched(run, err);
+    if (code == ERR_OK && run->has_after)
+        code = tell_state(run, &run->after, err);
+    if (code != ERR_OK)
+        return code;
+    become_good(run);
+    if (reconcile_is_killed(r))
+        return reconcile_killed(err);
+    reconcile_settle(r);
+    return ERR_OK;
+}
+
+static enum err_code change_node(struct run *run, struct err *err)
+{
+    struct reconcile *r = run->r;
+    struct err why = ERR_INIT;
+    if (journal_write(r->state_dir, run->plan, r->boot_id, &run->steps, &why)) {
+        err_context(&why, "nothing was changed, the journal cannot be written");
+        return refuse(run, &why, true);
+    }
+    r->unsettled = true;
+    if (reconcile_is_killed(r))
+        return reconcile_killed(err);
+    size_t begun = 0;
+    struct err failed = ERR_INIT;
+    if (!apply_all(run, &begun, &failed))
+        return reconcile_killed(err);
+    if (failed.code != ERR_OK)
+        return roll_back(run, begun, err);
+    bool strict = false;
+    enum err_code code = read_back(run, &strict, err);
+    if (code != ERR_OK)
+        return code;
+    return strict ? roll_back(run, begun, err) : settle_good(run, err);
+}
+
+static enum err_code one_pass(struct run *run, struct err *err)
+{
+    bool refused = false;
+    enum err_code code = look(run, &refused, err);
+    if (code != ERR_OK || refused)
+        return code;
+    if (run->steps.count == 0)
+        return nothing_to_do(run, err);
+    bool drift = run->cause == RECONCILE_CHECK;
+    code = report_steps(run->out->receipt, &run->steps, drift, err);
+    if (code != ERR_OK)
+        return code;
+    struct err why = ERR_INIT;
+    if (check_all(run, &why))
+        return change_node(run, err);
+    code = tell_state(run, &run->before, err);
+    return code == ERR_OK ? refuse(run, &why, false) : code;
+}
+
+enum err_code reconcile_run(struct reconcile *r, enum reconcile_cause cause, struct outcome *out,
+                            struct err *err)
+{
+    *out = (struct outcome){0};
+    const struct plan *plan = cause == RECONCILE_PLAN ? r->latest : r->good;
+    if (plan == NULL)
+        return ERR_OK;
+    struct run run = {.r = r, .cause = cause, .plan = plan, .out = out};
+    state_init(&run.before);
+    state_init(&run.after);
+    run.start_ns = r->clock->mono_ns(r->clock);
+    enum err_code code = report_new(plan, r->clock, &out->receipt, err);
+    if (code == ERR_OK)
+        code = one_pass(&run, err);
+    if (code == ERR_OK && out->receipt != NULL)
+        out->receipt->apply_ns = r->clock->mono_ns(r->clock) - run.start_ns;
+    if (code != ERR_OK)
+        outcome_release(out);
+    run_release(&run);
+    return code;
+}

@@ -1,0 +1,184 @@
+/*
+ * agent/tell.c - what the agent tells: receipts, state and inventory to the server, lines to the
+ * log. Called by agent.c.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/agent_private.h"
+#include "agent/report.h"
+#include "base/http_client.h"
+#include "base/json.h"
+#include "base/log.h"
+
+#define LOG_STEPS_MAX 8 /* steps with a problem, or of drift, that get a line of their own */
+
+static enum log_level level_of(const struct receipt *receipt)
+{
+    switch (receipt->result) {
+    case RECEIPT_APPLIED:
+        return receipt->problem[0] == '\0' ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
+    case RECEIPT_UNCHANGED:
+        return LOG_LEVEL_INFO;
+    case RECEIPT_DRIFT:
+        return LOG_LEVEL_WARNING;
+    case RECEIPT_ROLLED_BACK:
+    case RECEIPT_REFUSED:
+    case RECEIPT_STUCK:
+        break;
+    }
+    return LOG_LEVEL_ERROR;
+}
+
+static void log_step(const struct agent *agent, const struct receipt_step *step)
+{
+    OWN(str) char *before = step->before == NULL ? NULL : json_canonical(step->before, NULL);
+    OWN(str) char *after = step->after == NULL ? NULL : json_canonical(step->after, NULL);
+    log_warning("agent", "node %s: %s: before=%.300s after=%.300s %s%s", agent->node, step->text,
+                before == NULL ? "nothing" : before, after == NULL ? "nothing" : after,
+                step->done ? (step->undone ? "undone" : "done") : "not done",
+                step->problem[0] == '\0' ? "" : step->problem);
+}
+
+static void log_receipt(const struct agent *agent, const struct receipt *receipt)
+{
+    log_line(level_of(receipt), "agent",
+             "node %s: generation %" PRId64 " %s: %zu steps in %" PRId64 " us, observed=%s%s%s",
+             agent->node, receipt->generation, receipt_result_name(receipt->result),
+             receipt->step_count, receipt->apply_ns / 1000,
+             receipt->observed[0] == '\0'                      ? "unknown"
+             : strcmp(receipt->observed, receipt->digest) == 0 ? "wanted"
+                                                               : "different",
+             receipt->problem[0] == '\0' ? "" : "; ", receipt->problem);
+    size_t lines = 0;
+    for (size_t i = 0; i < receipt->step_count && lines < LOG_STEPS_MAX; i++) {
+        const struct receipt_step *step = &receipt->steps[i];
+        if (receipt->result != RECEIPT_DRIFT && step->problem[0] == '\0')
+            continue;
+        log_step(agent, step);
+        lines++;
+    }
+}
+
+static void keep_receipt(struct agent *agent, const struct receipt *receipt)
+{
+    struct err err = ERR_INIT;
+    bool first = outbox_first(&agent->outbox) == NULL;
+    agent->stats.results[receipt->result]++;
+    if (outbox_add(&agent->outbox, receipt, &err))
+        log_error("agent", "node %s: the receipt is not on disk: %s", agent->node, err.text);
+    if (first && agent->started && outbox_first(&agent->outbox) != NULL)
+        agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
+}
+
+/* Everything that makes one telling differ from another. */
+static void fingerprint(const struct receipt *receipt, char out[DIGEST_TEXT_MAX])
+{
+    char text[2 * DIGEST_TEXT_MAX + ERR_TEXT_MAX + 32];
+    int n = snprintf(text, sizeof(text), "%d %s %s %s", (int)receipt->result, receipt->digest,
+                     receipt->observed, receipt->problem);
+    bytes_digest(text, n < 0 ? 0 : strlen(text), out);
+}
+
+void agent_tell(struct agent *agent, struct outcome *outcome, bool retried)
+{
+    char print[DIGEST_TEXT_MAX];
+    if (outcome->receipt == NULL)
+        return;
+    fingerprint(outcome->receipt, print);
+    bool known = retried && !outcome->repaired && strcmp(print, agent->told) == 0;
+    memcpy(agent->told, print, sizeof(print));
+    if (known)
+        return;
+    log_receipt(agent, outcome->receipt);
+    keep_receipt(agent, outcome->receipt);
+    if (outcome->state != NULL && agent->started)
+        agent->link->ops->state(agent->link, outcome->state);
+}
+
+void agent_count_fight(struct agent *agent, struct receipt *receipt)
+{
+    int64_t now = agent->clock->mono_ns(agent->clock);
+    int64_t *slot = &agent->repairs_ns[agent->repairs % AGENT_FIGHT_MAX];
+    bool fight = agent->repairs >= AGENT_FIGHT_MAX && now - *slot < AGENT_FIGHT_WINDOW_NS;
+    *slot = now; /* the oldest of the last AGENT_FIGHT_MAX gives way */
+    agent->repairs++;
+    if (!fight)
+        return;
+    agent->paused_until_ns = now + AGENT_FIGHT_PAUSE_NS;
+    agent->repairs = 0;
+    report_problem(receipt,
+                   "repaired more than %d times in %d s: something else changes it; the next "
+                   "repair in %d s",
+                   AGENT_FIGHT_MAX, (int)(AGENT_FIGHT_WINDOW_NS / NS_PER_S),
+                   (int)(AGENT_FIGHT_PAUSE_NS / NS_PER_S));
+}
+
+void agent_tell_inventory(struct agent *agent)
+{
+    OWN(json) json_t *inventory = NULL;
+    struct err err = ERR_INIT;
+    char digest[DIGEST_TEXT_MAX];
+    if (!agent->started)
+        return;
+    if (dp_inventory(agent->dp, &inventory, &err) || json_digest(inventory, digest, &err)) {
+        log_error("agent", "node %s: no inventory: %s", agent->node, err.text);
+        return;
+    }
+    if (strcmp(digest, agent->inventory) == 0)
+        return;
+    memcpy(agent->inventory, digest, sizeof(digest));
+    agent->link->ops->inventory(agent->link, inventory);
+}
+
+enum err_code agent_read_plan(const struct agent *agent, const char *body, size_t len,
+                              struct plan **out, struct err *err)
+{
+    OWN(json) json_t *document = NULL;
+    OWN(plan) struct plan *plan = NULL;
+    enum err_code code = json_parse_limit(body, len, HTTP_CLIENT_BODY_MAX, false, &document, err);
+    if (code == ERR_OK)
+        code = plan_from_json(document, &plan, err);
+    if (code != ERR_OK)
+        return code;
+    if (strcmp(plan->node, agent->node) != 0)
+        return err_set_at(err, ERR_INVALID, "/node", "the plan is for node %s, this is node %s",
+                          plan->node, agent->node);
+    *out = GIVE(plan);
+    return ERR_OK;
+}
+
+/* The digest and generation that the body claims, as far as they have the right form. */
+static void claimed(const char *body, size_t len, int64_t *out_generation,
+                    char digest[DIGEST_TEXT_MAX])
+{
+    OWN(json) json_t *document = NULL;
+    if (json_parse_limit(body, len, HTTP_CLIENT_BODY_MAX, false, &document, NULL))
+        return;
+    const char *text = json_string_value(json_object_get(document, "digest"));
+    const size_t prefix = strlen("sha256:");
+    if (text != NULL && strlen(text) == prefix + 64 && strncmp(text, "sha256:", prefix) == 0 &&
+        strspn(text + prefix, "0123456789abcdef") == 64)
+        snprintf(digest, DIGEST_TEXT_MAX, "%s", text);
+    json_int_t generation = json_integer_value(json_object_get(document, "generation"));
+    if (generation > 0)
+        *out_generation = generation;
+}
+
+void agent_tell_refused(struct agent *agent, const char *body, size_t len, const struct err *why)
+{
+    char bytes[DIGEST_TEXT_MAX], digest[DIGEST_TEXT_MAX];
+    int64_t generation = 0;
+    bytes_digest(body, len, bytes);
+    if (strcmp(bytes, agent->refused) == 0)
+        return;
+    memcpy(agent->refused, bytes, sizeof(bytes));
+    memcpy(digest, bytes, sizeof(digest));
+    claimed(body, len, &generation, digest);
+    OWN_OUTCOME struct outcome outcome = {0};
+    struct err err = ERR_INIT;
+    if (report_refused(agent->node, generation, digest, agent->clock, why, &outcome.receipt, &err))
+        log_error("agent", "node %s: %s", agent->node, err.text);
+    agent_tell(agent, &outcome, false);
+}
