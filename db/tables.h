@@ -5,7 +5,9 @@
  *
  * Strings in rows given to callbacks live until the callback returns. A callback returns false to
  * stop. Texts are UTF-8, times int64 microseconds since the epoch. All functions: ERR_IO with
- * SQLite's words, ERR_NOMEM. Lists take `after` (exclusive key, NULL = from the start) and `limit`
+ * SQLite's words, ERR_NOMEM, ERR_CONFLICT when a constraint of the schema is hurt (a placement of
+ * no tenant, a token's hash twice). What is changed or deleted by name and is not there:
+ * ERR_NOT_FOUND. Lists take `after` (exclusive key, NULL = from the start) and `limit`
  * (1..DB_PAGE_MAX).
  */
 
@@ -17,7 +19,8 @@
 #include "base/json.h"
 #include "db/db.h"
 
-#define DB_PAGE_MAX 1000
+#define DB_PAGE_MAX  1000
+#define DB_LABEL_MAX 65533
 
 /* Documents and revisions --------------------------------------------------------------------- */
 /* doc: "fabric" or "tenant/T/policy". Revision numbers start at 1 and never repeat. */
@@ -40,7 +43,7 @@ ERR_MUST_CHECK enum err_code document_current(struct db_ro *ro, const char *doc,
 /* Number is last + 1 (also after a deletion), becomes current; *out_number. created_us = now. */
 ERR_MUST_CHECK enum err_code document_put(struct db_tx *tx, const struct db_revision *revision,
                                           int64_t *out_number, struct err *err);
-/* current = 0; revisions stay. */
+/* current = 0; revisions stay. ERR_NOT_FOUND when there is no current one. */
 ERR_MUST_CHECK enum err_code document_delete(struct db_tx *tx, const char *doc, struct err *err);
 /* ERR_NOT_FOUND. */
 ERR_MUST_CHECK enum err_code revision_get(struct db_ro *ro, const char *doc, int64_t number,
@@ -65,7 +68,8 @@ struct db_tenant {
 typedef bool db_tenant_fn(void *arg, const struct db_tenant *tenant);
 ERR_MUST_CHECK enum err_code tenant_put(struct db_tx *tx, const char *name, const char *body,
                                         int64_t *out_revision, struct err *err);
-/* Policies' and placements' current rows go with it; ERR_NOT_FOUND. */
+/* The current policy, the placements (their labels stay) and the tokens of the tenant go with it;
+ * ERR_NOT_FOUND. */
 ERR_MUST_CHECK enum err_code tenant_delete(struct db_tx *tx, const char *name, struct err *err);
 ERR_MUST_CHECK enum err_code tenant_list(struct db_ro *ro, const char *after, int limit,
                                          db_tenant_fn *fn, void *arg, struct err *err);
@@ -87,6 +91,7 @@ typedef bool db_placement_fn(void *arg, const struct db_placement *placement);
  */
 ERR_MUST_CHECK enum err_code label_get(struct db_tx *tx, const char *tenant, const char *job,
                                        uint32_t *out, struct err *err);
+/* ERR_CONFLICT when label is not what label_get() gave for this job. */
 ERR_MUST_CHECK enum err_code placement_put(struct db_tx *tx, const char *tenant, const char *job,
                                            uint32_t label, const char *body, int64_t *out_revision,
                                            struct err *err);
@@ -136,6 +141,7 @@ struct db_receipt {
     int64_t received_us;
 };
 typedef bool db_receipt_fn(void *arg, const struct db_receipt *receipt);
+/* id and received_us are filled in; the node's last receipt becomes this one. ERR_NOT_FOUND. */
 ERR_MUST_CHECK enum err_code receipt_put(struct db_tx *tx, const struct db_receipt *receipt,
                                          int64_t *out_id, struct err *err);
 /* Newest first; before 0 = from the newest. */
@@ -162,6 +168,7 @@ struct db_token {
     int64_t created_us, expires_us; /* 0 = never */
 };
 typedef bool db_token_fn(void *arg, const struct db_token *token);
+/* Also replaces the one with that id; created_us 0 = now. */
 ERR_MUST_CHECK enum err_code token_put(struct db_tx *tx, const struct db_token *token,
                                        struct err *err);
 ERR_MUST_CHECK enum err_code token_delete(struct db_tx *tx, const char *id, struct err *err);
@@ -223,6 +230,6 @@ typedef bool db_idempotency_fn(void *arg, const struct db_idempotency *row);
 /* ERR_NOT_FOUND when there is none younger than IDEMPOTENCY_KEPT_US. */
 ERR_MUST_CHECK enum err_code idempotency_get(struct db_ro *ro, const char *key,
                                              db_idempotency_fn *fn, void *arg, struct err *err);
-/* Also drops a few expired rows. */
+/* Also drops a few expired rows. ERR_CONFLICT when the key has a younger row. */
 ERR_MUST_CHECK enum err_code idempotency_put(struct db_tx *tx, const struct db_idempotency *row,
                                              struct err *err);
