@@ -3,8 +3,8 @@
  * datapath/dp.h - the provider contract: what reconcile needs of a kernel, a NIC or a simulator.
  *
  * Providers: dp_linux (this node's kernel), dp_sim (in memory, with faults). A provider belongs to
- * one thread. Blocking: every call may take as long as its device's deadline (DP_DEADLINE_MS), never
- * longer. Nothing is cached between calls: observe tells what is there now.
+ * one thread. Blocking: every call may take as long as its device's deadline (DP_DEADLINE_MS),
+ * never longer. Nothing is cached between calls: observe tells what is there now.
  */
 
 #include <stdbool.h>
@@ -68,10 +68,8 @@ struct dp {
 ERR_MUST_CHECK enum err_code dp_inventory(struct dp *dp, json_t **out, struct err *err);
 ERR_MUST_CHECK enum err_code dp_observe(struct dp *dp, const struct plan *plan, struct state *out,
                                         struct err *err);
-ERR_MUST_CHECK enum err_code dp_check(struct dp *dp, const struct plan_step *step,
-                                      struct err *err);
-ERR_MUST_CHECK enum err_code dp_apply(struct dp *dp, const struct plan_step *step,
-                                      struct err *err);
+ERR_MUST_CHECK enum err_code dp_check(struct dp *dp, const struct plan_step *step, struct err *err);
+ERR_MUST_CHECK enum err_code dp_apply(struct dp *dp, const struct plan_step *step, struct err *err);
 int dp_event_fd(struct dp *dp);
 ERR_MUST_CHECK enum err_code dp_drain(struct dp *dp, bool *out_changed, struct err *err);
 void dp_free(struct dp *dp);

@@ -9,10 +9,10 @@
 #include "datapath/dp.h"
 
 struct dp_sim_config {
-    int port_count;        /* ports "sim.0/0", "sim.1/0", ...; 1..128 */
-    int64_t speed_bps;     /* 0 = 100 Gbit/s */
-    int32_t flow_entries;  /* per port, 0 = 64 */
-    bool no_pfc;           /* the NIC has no PFC: unsupported */
+    int port_count;       /* ports "sim.0/0", "sim.1/0", ...; 1..128 */
+    int64_t speed_bps;    /* 0 = 100 Gbit/s */
+    int32_t flow_entries; /* per port, 0 = 64 */
+    bool no_pfc;          /* the NIC has no PFC: unsupported */
 };
 
 ERR_MUST_CHECK enum err_code dp_sim_new(const struct dp_sim_config *config, struct dp **out,

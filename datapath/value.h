@@ -134,7 +134,8 @@ struct flower_prefix {
     uint8_t addr[16]; /* network order, masked; 4 bytes used for IPv4 */
 };
 struct flower_value {
-    bool hw; /* "only": in the NIC; else "no": in software */
+    bool hw;   /* "only": in the NIC; else "no": in software */
+    bool lost; /* with hw: the kernel holds it, the NIC does not ("lost"; observed only) */
     bool ipv6;
     bool has_dscp;
     uint8_t dscp;

@@ -303,9 +303,11 @@ enum err_code flower_value_from_json(const json_t *json, struct flower_value *ou
         return r.code;
     if (!cookie_parse(cookie, value.cookie))
         return err_set(err, ERR_INVALID, "tc.flower: the cookie is not ours (32 hex digits)");
-    if (strcmp(hw, "only") != 0 && strcmp(hw, "no") != 0)
+    /* "lost" comes only as what a filter was before, on the way back. */
+    bool lost = strcmp(hw, "lost") == 0;
+    if (!lost && strcmp(hw, "only") != 0 && strcmp(hw, "no") != 0)
         return err_set(err, ERR_INVALID, "tc.flower: hw \"%s\" is not only or no", hw);
-    value.hw = strcmp(hw, "only") == 0;
+    value.hw = lost || strcmp(hw, "only") == 0;
     enum err_code code = match_from_json(match, &value, err);
     if (code == ERR_OK)
         code = actions_from_json(actions, &value, err);
@@ -366,5 +368,8 @@ json_t *flower_value_to_json(const struct flower_value *value)
     for (size_t i = 0; i < value->action_count; i++)
         json_array_append_new(actions, action_to_json(&value->actions[i]));
     return json_pack("{s:o,s:s,s:s,s:o}", "actions", actions, "cookie", cookie, "hw",
-                     value->hw ? "only" : "no", "match", match_to_json(value));
+                     value->lost ? "lost"
+                     : value->hw ? "only"
+                                 : "no",
+                     "match", match_to_json(value));
 }
