@@ -55,25 +55,26 @@ static void check_cnp(const struct fabric *fabric, const struct change *change,
 }
 
 static void check_given(const struct fabric *fabric, const struct change *change,
-                        const struct site_job *job, struct rule_finding *what,
+                        const struct site_job *job, const struct rule_finding *at,
                         struct finding_list *findings)
 {
     int dscp = job->placement->match.dscp, mapped = priority_of(fabric, dscp);
     char observed[16];
     snprintf(observed, sizeof(observed), "%d", dscp);
-    what->observed = observed;
+    struct rule_finding what = *at;
+    what.observed = observed;
     if (change->kind == CHANGE_PLACEMENT)
-        what->pointer = "/match/dscp";
+        what.pointer = "/match/dscp";
     if (fabric->trust == FABRIC_TRUST_PCP)
-        rule_report(findings, &rule_dscp_conflict, change, what,
+        rule_report(findings, &rule_dscp_conflict, change, &what,
                     "job %s matches DSCP %d, but ports trust the VLAN priority, not the DSCP",
                     job->job->name, dscp);
     else if (mapped < 0)
-        rule_report(findings, &rule_dscp_conflict, change, what,
+        rule_report(findings, &rule_dscp_conflict, change, &what,
                     "job %s matches DSCP %d, which the fabric maps to no priority", job->job->name,
                     dscp);
     else if (mapped != job->job->priority)
-        rule_report(findings, &rule_dscp_conflict, change, what,
+        rule_report(findings, &rule_dscp_conflict, change, &what,
                     "job %s has priority %d, but its DSCP %d is mapped to priority %d",
                     job->job->name, job->job->priority, dscp, mapped);
 }

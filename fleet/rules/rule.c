@@ -27,8 +27,8 @@ static bool pointer_of(const struct change *change, const struct rule_finding *w
         return true;
     }
     if (change->kind != CHANGE_POLICY)
-        return change->kind == CHANGE_PLACEMENT && what->job != NULL &&
-               strcmp(what->job, change->job) == 0;
+        return change->kind == CHANGE_PLACEMENT && what->tenant != NULL &&
+               (what->job == NULL || change->job == NULL || strcmp(what->job, change->job) == 0);
     json_pointer_push(out, ERR_POINTER_MAX, "qos_policy");
     if (what->job != NULL)
         json_pointer_push(out, ERR_POINTER_MAX, what->job);

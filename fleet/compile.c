@@ -1,0 +1,107 @@
+/*
+ * fleet/compile.c - one node's plan: host first, then port by port. See compile.h; the parts are in
+ * compile_host.c, compile_dcb.c and compile_tc.c.
+ */
+#include "fleet/compile.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fleet/compile_job.h"
+
+#define RULE_UNSUPPORTED "knob-unsupported"
+
+void compile_add(struct compile *c, const struct compile_knob *knob)
+{
+    if (c->code != ERR_OK) {
+        json_decref(knob->want);
+        return;
+    }
+    struct plan_knob entry = {
+        .kind = knob_kind_get(knob->kind),
+        .want = knob->want,
+        .enforcement = knob->enforcement,
+        .strict = knob->strict,
+    };
+    snprintf(entry.subject, sizeof(entry.subject), "%s",
+             c->site == NULL ? "host" : c->site->port->id);
+    if (knob->id != NULL)
+        snprintf(entry.id, sizeof(entry.id), "%s", knob->id);
+    if (knob->job != NULL) {
+        snprintf(entry.tenant, sizeof(entry.tenant), "%s", knob->job->tenant->name);
+        snprintf(entry.job, sizeof(entry.job), "%s", knob->job->job->name);
+    }
+    c->code = plan_add(c->plan, &entry, c->err);
+}
+
+void compile_leave_out(struct compile *c, const char *fmt, ...)
+{
+    char text[ERR_TEXT_MAX], message[ERR_TEXT_MAX + 256], subject[256];
+    if (c->findings == NULL)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    const struct port *port = c->site->port;
+    snprintf(subject, sizeof(subject), "node/%s/port/%s", c->node->name, port->id);
+    snprintf(message, sizeof(message), "port %s of node %s (driver %s): %s", port->id,
+             c->node->name, port->driver[0] == '\0' ? "unknown" : port->driver, text);
+    finding_add(c->findings, &(struct finding){.rule = RULE_UNSUPPORTED,
+                                               .severity = FINDING_WARNING,
+                                               .subject = subject,
+                                               .message = message});
+}
+
+static void compile_port(struct compile *c)
+{
+    const struct port *port = c->site->port;
+    if (port->speed_bps <= 0) {
+        compile_leave_out(c, "its speed is unknown; nothing is programmed until it is known");
+        return;
+    }
+    if (c->view->fabric->mtu_bytes > 0)
+        compile_add(c, &(struct compile_knob){.kind = "link.mtu",
+                                              .want = json_integer(c->view->fabric->mtu_bytes),
+                                              .enforcement = ENFORCEMENT_NIC});
+    compile_dcb(c);
+    compile_tc(c);
+}
+
+static void compile_node(struct compile *c, const struct site_index *index)
+{
+    compile_host(c);
+    for (size_t i = 0; i < index->site_count; i++) {
+        c->site = &index->sites[i];
+        compile_port(c);
+    }
+}
+
+enum err_code compile_plan(const struct view *view, const struct view_node *node,
+                           int64_t generation, struct plan **out, struct finding_list *findings,
+                           struct err *err)
+{
+    OWN(plan) struct plan *plan = NULL;
+    struct compile c = {.view = view, .node = node, .findings = findings, .err = err};
+    c.code = plan_new(node->name, generation, &plan, err);
+    if (c.code != ERR_OK)
+        return c.code;
+    c.plan = plan;
+    if (view->fabric != NULL && node->inventory != NULL) {
+        struct site_index index;
+        site_index_init(&index);
+        site_index_add_node(&index, view, node);
+        site_index_finish(&index);
+        if (index.nomem)
+            c.code = err_nomem(err);
+        else
+            compile_node(&c, &index);
+        site_index_release(&index);
+    }
+    if (c.code == ERR_OK)
+        c.code = plan_seal(plan, err);
+    if (c.code == ERR_OK)
+        *out = GIVE(plan);
+    return c.code;
+}

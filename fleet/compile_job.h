@@ -1,0 +1,46 @@
+#pragma once
+/*
+ * fleet/compile_job.h - private to fleet/compile*.c: the plan that is being made and its parts.
+ */
+
+#include "fleet/plan.h"
+#include "fleet/site.h"
+
+#define LABEL_MAX 65533 /* class minors fffe and ffff are the parent and the default class */
+
+struct compile {
+    const struct view *view;
+    const struct view_node *node;
+    const struct site *site; /* the port at work; NULL for the host */
+    struct plan *plan;
+    struct finding_list *findings;
+    enum err_code code; /* sticky: of the first failure */
+    struct err *err;
+};
+
+/* A knob on the current port, or on "host"; takes want over. `job` (may be NULL) is whose it is. */
+struct compile_knob {
+    const char *kind;
+    const char *id; /* NULL = "" */
+    json_t *want;
+    enum enforcement enforcement;
+    bool strict;
+    const struct site_job *job;
+};
+void compile_add(struct compile *c, const struct compile_knob *knob);
+
+/* What the current port cannot take: a warning finding of rule "knob-unsupported". */
+void compile_leave_out(struct compile *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void compile_dcb(struct compile *c);  /* compile_dcb.c: trust, ETS, rates, buffers, PFC */
+void compile_tc(struct compile *c);   /* compile_tc.c: scheduler and filters */
+void compile_host(struct compile *c); /* compile_host.c: modules, sysctls, huge pages */
+
+/* The share of each traffic class; see compile_dcb.c. Exposed for its tests. */
+struct ets_class {
+    bool used, strict;
+    int64_t wanted_permyriad; /* guaranteed: may add up to more than 10000 */
+    int weight;
+};
+void compile_ets_shares(const struct ets_class classes[TC_COUNT], int out_percent[TC_COUNT]);
