@@ -18,13 +18,15 @@
 #include "base/finding.h"
 #include "base/own.h"
 
-#define HTTP_THREADS 2
+#define HTTP_THREADS         2
 #define HTTP_CONNECTIONS_MAX 20000 /* less when RLIMIT_NOFILE allows less; logged */
-#define HTTP_BODY_MAX (1024 * 1024)
-#define HTTP_BODY_LARGE_MAX (16 * 1024 * 1024) /* agent reports */
-#define HTTP_URL_MAX 4096
-#define HTTP_REQUEST_DEADLINE_MS 30000 /* from the first byte of the head to the end of the body */
-#define HTTP_PARAMS_MAX 4
+#define HTTP_BODY_MAX        (1024 * 1024)
+#define HTTP_BODY_LARGE_MAX  (16 * 1024 * 1024) /* agent reports */
+#define HTTP_URL_MAX         4096
+#define HTTP_REQUEST_DEADLINE_MS                                                                   \
+    30000 /* from the first byte of the head to the end of the body                                \
+           */
+#define HTTP_PARAMS_MAX      4
 #define HTTP_REQUEST_ID_SIZE 40
 
 struct http_server;
@@ -39,7 +41,8 @@ struct blob {
     char etag[48];            /* quoted, "" = none */
     const char *content_type; /* static storage */
 };
-struct blob *blob_new(char *data, size_t len, const char *etag, const char *content_type); /* takes data */
+struct blob *blob_new(char *data, size_t len, const char *etag,
+                      const char *content_type); /* takes data */
 struct blob *blob_ref(struct blob *blob);
 void blob_unref(struct blob *blob); /* NULL is legal */
 
@@ -54,6 +57,8 @@ enum role {
 };
 #define ROLE_BIT(role) (1u << (role))
 
+#define ROLE_COUNT (ROLE_AGENT + 1)
+
 struct principal {
     enum role role;
     char name[80];   /* "token:ID", "node:n1"; for audit */
@@ -67,9 +72,15 @@ struct http_config {
     const struct route *routes;
     size_t route_count;
     void *app; /* request_app() */
-    /* Constant-time lookup of a bearer token; false = unknown, expired or revoked. Any HTTP thread. */
+    /* Constant-time lookup of a bearer token; false = unknown, expired or revoked. Any HTTP thread.
+     */
     bool (*authenticate)(void *app, const char *token, struct principal *out);
-    struct clock *clock;
+    struct clock *clock; /* NULL = clock_system() */
+    /* 0 = the default. For tests, and for operators with odd networks. */
+    uint32_t request_deadline_ms; /* HTTP_REQUEST_DEADLINE_MS */
+    uint32_t idle_ms;             /* of a connection between two requests; 75 s */
+    uint32_t stop_ms;             /* how long http_server_stop() waits for answers; 10 s */
+    uint32_t connections_max;     /* HTTP_CONNECTIONS_MAX */
 };
 
 ERR_MUST_CHECK enum err_code http_server_start(const struct http_config *config,
@@ -89,27 +100,60 @@ void http_stats_get(struct http_server *server, struct http_stats *out);
 
 void *request_app(const struct request *request);
 const char *request_method(const struct request *request);
-const char *request_path(const struct request *request);               /* decoded */
+const char *request_path(const struct request *request);                /* decoded */
 const char *request_param(const struct request *request, size_t index); /* {name}s of the route */
-const char *request_query(const struct request *request, const char *key); /* NULL = absent */
+const char *request_query(const struct request *request, const char *key);   /* NULL = absent */
 const char *request_header(const struct request *request, const char *name); /* NULL = absent */
 const char *request_id(const struct request *request); /* X-Request-Id or traceparent's, else new */
 const struct principal *request_principal(const struct request *request);
 const char *request_body(const struct request *request, size_t *out_len);
 /* The parsed body of routes with ROUTE_JSON; borrowed. */
 const json_t *request_json(const struct request *request);
-/* A place for the handler's own data, freed with fn after the reply. */
+/* The row that was called. */
+const struct route *request_route(const struct request *request);
+/* A place for the handler's own data, freed with fn after the reply, when the last reference is
+ * dropped (any thread). At most 4 a request. */
 void request_own(struct request *request, void *data, void (*fn)(void *));
-/* "true"/"1" of ?dry_run=. */
+/* "true"/"1" of ?dry_run=. Values that are no boolean were refused before the handler. */
 bool request_is_dry_run(const struct request *request);
+/* True when the query has only these keys (NULL-terminated); else 400 is replied and it is false:
+ * `if (!request_queries_known(request, names)) return;` */
+bool request_queries_known(struct request *request, const char *const *names);
 /* The deadline of a wait (?timeout=30s or ?wait=25s, at most max_s); ERR_INVALID text for 400. */
 ERR_MUST_CHECK enum err_code request_duration(const struct request *request, const char *key,
                                               int64_t default_ns, int64_t max_ns, int64_t *out_ns,
                                               struct err *err);
 
-/* Answers: exactly one, from any thread. ------------------------------------------------------- */
+/*
+ * Answers: exactly one, from any thread. -------------------------------------------------------
+ *
+ * The request is borrowed by its handler, or by whom the handler gives it to (a queue, a table of
+ * waiters), until that owner replies. After the reply the pointer is gone, unless request_hold()
+ * was called: then the getters of this layer's own data (id, path, params, queries, principal,
+ * body, json) stay good until request_drop(); request_header() does not.
+ *
+ * The first reply wins, later ones do nothing. Who may still reply, or look at a request, after
+ * another thread could have replied, must hold a reference. Two ways for an owner with a wait:
+ *   - one lock, one table: the owner and the fn of request_wait_until() each take the request out
+ * of the table under the lock; who finds it there replies, who does not leaves it alone. Or
+ *   - request_hold() before the hand-over; both reply, one wins; the owner drops its reference.
+ * The server itself answers 503 for an owner that has not replied after 120 s without a wait, after
+ * its wait's fn came back without a reply (within 30 s), or when the stop takes too long. Such an
+ * answer leaves the owner's pointer good until the owner replies too (which then does nothing).
+ */
+struct request *request_hold(struct request *request);
+void request_drop(struct request *request); /* NULL is legal */
+/* Whether somebody has replied. */
+bool request_is_answered(const struct request *request);
+/* True when work for this request is vain: the server stops, or it was answered already. */
+bool request_cancelled(const struct request *request);
 
-/* Takes over body (json_decref); NULL body = no content. etag may be NULL; location may be NULL. */
+/* A header of the answer beside the usual ones (copied; at most 4; not for Content-*, ETag,
+ * Location, X-Request-Id). "Cache-Control" and "Retry-After" replace the usual value. Call it
+ * before the reply and only where no other thread may reply. */
+void request_set_header(struct request *request, const char *name, const char *value);
+/* Takes over body (json_decref); NULL body = no content. etag (quoted) may be NULL; location may be
+ * NULL. 200 becomes 304 when If-None-Match has the etag (GET/HEAD). Canonical JSON. */
 void request_reply_json(struct request *request, int status, json_t *body, const char *etag,
                         const char *location);
 /* Borrows a reference of its own. Answers 304 when If-None-Match has its etag (GET/HEAD). */
@@ -124,9 +168,19 @@ void request_reply_text(struct request *request, int status, const char *content
 void request_reply_problem(struct request *request, int status, const char *code,
                            const struct finding_list *findings, const char *etag, const char *fmt,
                            ...) __attribute__((format(printf, 6, 7)));
-/* From an err: INVALID 422 (400 for syntax is the http layer's), NOT_FOUND 404, CONFLICT 409, DENIED 403, LIMIT 422,
- * UNSUPPORTED 422, UNAVAILABLE 503, IO/NOMEM 500 (text to the log, not to the caller). */
+/* From an err: INVALID 422 (400 for syntax is the http layer's), NOT_FOUND 404, CONFLICT 409,
+ * DENIED 403, LIMIT 422, UNSUPPORTED 422, UNAVAILABLE 503, IO/NOMEM 500 (text to the log, not to
+ * the caller). */
 void request_reply_err(struct request *request, const struct err *err);
-/* Waiters register here; fn runs (HTTP thread) when the server stops or the deadline given passes. */
+/* The 404 of a tenant that is not there, and of one that a tenant's token must not know of. */
+void request_reply_no_tenant(struct request *request, const char *tenant);
+/*
+ * Waiters register here: fn runs once, on the server's timer thread, when deadline_mono_ns (of
+ * http_config.clock) passes or the server stops, unless the request was answered before. fn must
+ * reply, or know that the owner is about to; it must not block. It may run while another thread
+ * replies. The request stays good while fn runs; arg must live as long as the request does: app
+ * data, or something given to request_own(). From the handler or later by the owner; a second call
+ * replaces the first. After a reply it does nothing.
+ */
 void request_wait_until(struct request *request, int64_t deadline_mono_ns,
                         void (*fn)(struct request *request, void *arg), void *arg);

@@ -1,0 +1,40 @@
+/*
+ * server/blob.c - bytes shared by many answers, see http.h.
+ */
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/http.h"
+
+struct blob *blob_new(char *data, size_t len, const char *etag, const char *content_type)
+{
+    struct blob *blob = malloc(sizeof(*blob));
+    if (blob == NULL) {
+        free(data);
+        return NULL;
+    }
+    *blob = (struct blob){.data = data, .len = len, .content_type = content_type};
+    atomic_init(&blob->refs, 1);
+    if (etag != NULL) {
+        assert(strlen(etag) < sizeof(blob->etag));
+        snprintf(blob->etag, sizeof(blob->etag), "%s", etag);
+    }
+    return blob;
+}
+
+struct blob *blob_ref(struct blob *blob)
+{
+    atomic_fetch_add_explicit(&blob->refs, 1, memory_order_relaxed);
+    return blob;
+}
+
+void blob_unref(struct blob *blob)
+{
+    if (blob == NULL || atomic_fetch_sub_explicit(&blob->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    free(blob->data);
+    free(blob);
+}
