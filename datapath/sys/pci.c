@@ -1,0 +1,49 @@
+/*
+ * datapath/sys/pci.c - the PCIe link of a device; see sys.h.
+ */
+#include "datapath/sys/sys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int pci_gen_of_speed(const char *text)
+{
+    static const char *const speeds[] = {"2.5 ", "5.0 ", "8.0 ", "16.0 ", "32.0 ", "64.0 "};
+    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+        if (strncmp(text, speeds[i], strlen(speeds[i])) == 0)
+            return (int)i + 1;
+    /* Kernels before 5.10 wrote "5 GT/s". */
+    return strncmp(text, "5 GT", 4) == 0    ? 2
+           : strncmp(text, "8 GT", 4) == 0  ? 3
+           : strncmp(text, "16 GT", 5) == 0 ? 4
+                                            : -1;
+}
+
+static int read_gen(const char *root, const char *device, const char *name)
+{
+    char path[SYS_PATH_MAX], text[64];
+    snprintf(path, sizeof(path), "%s/%s", device, name);
+    return sys_read(root, path, text, sizeof(text), NULL) ? -1 : pci_gen_of_speed(text);
+}
+
+/* 0 and 255 are what a link that is down or unknown reads as. */
+static int read_width(const char *root, const char *device, const char *name)
+{
+    char path[SYS_PATH_MAX], text[64], *end;
+    snprintf(path, sizeof(path), "%s/%s", device, name);
+    if (sys_read(root, path, text, sizeof(text), NULL))
+        return -1;
+    unsigned long width = strtoul(text, &end, 10);
+    return *end == '\0' && width >= 1 && width <= 32 ? (int)width : -1;
+}
+
+void pci_link_get(const char *root, const char *device, struct pci_link *out)
+{
+    *out = (struct pci_link){
+        .current_gen = read_gen(root, device, "current_link_speed"),
+        .max_gen = read_gen(root, device, "max_link_speed"),
+        .current_width = read_width(root, device, "current_link_width"),
+        .max_width = read_width(root, device, "max_link_width"),
+    };
+}

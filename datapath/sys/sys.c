@@ -1,0 +1,90 @@
+/*
+ * datapath/sys/sys.c - reading and writing attributes; see sys.h.
+ */
+#include "datapath/sys/sys.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/own.h"
+#include "base/text.h"
+
+static enum err_code full_path(const char *root, const char *path, char out[SYS_PATH_MAX],
+                               struct err *err)
+{
+    int n = snprintf(out, SYS_PATH_MAX, "%s%s", root, path);
+    if (n < 0 || n >= SYS_PATH_MAX)
+        return err_set(err, ERR_LIMIT, "the path %.64s... is over %d bytes", path, SYS_PATH_MAX);
+    return ERR_OK;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+enum err_code sys_read(const char *root, const char *path, char *out, size_t size, struct err *err)
+{
+    char full[SYS_PATH_MAX];
+    OWN(str) char *text = NULL;
+    size_t len;
+    enum err_code code = full_path(root, path, full, err);
+    if (code == ERR_OK)
+        code = file_read(full, SYS_VALUE_MAX, &text, &len, err);
+    if (code != ERR_OK)
+        return code;
+    const char *begin = text;
+    while (is_blank(*begin))
+        begin++;
+    len = strlen(begin);
+    while (len > 0 && is_blank(begin[len - 1]))
+        len--;
+    if (len >= size)
+        return err_set(err, ERR_LIMIT, "%s holds more than %zu bytes", path, size - 1);
+    memcpy(out, begin, len);
+    out[len] = '\0';
+    text_sanitize(out);
+    return ERR_OK;
+}
+
+enum err_code sys_write(const char *root, const char *path, const char *text, struct err *err)
+{
+    char full[SYS_PATH_MAX];
+    enum err_code code = full_path(root, path, full, err);
+    return code != ERR_OK ? code : file_write_attr(full, text, err);
+}
+
+bool sys_link_name(const char *root, const char *path, char *out, size_t size)
+{
+    char full[SYS_PATH_MAX], target[SYS_PATH_MAX];
+    if (full_path(root, path, full, NULL))
+        return false;
+    ssize_t n = readlink(full, target, sizeof(target) - 1);
+    if (n <= 0)
+        return false;
+    target[n] = '\0';
+    const char *slash = strrchr(target, '/');
+    const char *name = slash == NULL ? target : slash + 1;
+    if (*name == '\0' || strlen(name) >= size)
+        return false;
+    memcpy(out, name, strlen(name) + 1);
+    text_sanitize(out);
+    return true;
+}
+
+bool sys_exists(const char *root, const char *path)
+{
+    char full[SYS_PATH_MAX];
+    return full_path(root, path, full, NULL) == ERR_OK && access(full, F_OK) == 0;
+}
+
+bool sys_is_writable(const char *root, const char *path)
+{
+    char full[SYS_PATH_MAX];
+    struct stat info;
+    return full_path(root, path, full, NULL) == ERR_OK && stat(full, &info) == 0 &&
+           (info.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) != 0;
+}

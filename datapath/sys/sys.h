@@ -1,0 +1,48 @@
+#pragma once
+/*
+ * datapath/sys/sys.h - what the host tells and takes as small files: /proc/sys, module parameters,
+ * transparent huge pages, PCIe links. `root` is a prefix of every path ("" outside tests).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SYS_PATH_MAX  1024
+#define SYS_VALUE_MAX 4096 /* bytes of a value that is read */
+#define SYS_NAME_MAX  128
+
+/* One attribute, blanks and newlines at both ends cut. ERR_NOT_FOUND: no such file; ERR_LIMIT: it
+ * does not fit. */
+ERR_MUST_CHECK enum err_code sys_read(const char *root, const char *path, char *out, size_t size,
+                                      struct err *err);
+ERR_MUST_CHECK enum err_code sys_write(const char *root, const char *path, const char *text,
+                                       struct err *err);
+/* The last component of a symbolic link's target; false = no link. */
+bool sys_link_name(const char *root, const char *path, char *out, size_t size);
+bool sys_exists(const char *root, const char *path);
+bool sys_is_writable(const char *root, const char *path); /* by mode: any write bit */
+
+/* Sysctl: a dotted name ("net.solar.flow_steering"); "/", ".." and empty components are refused.
+ * Runs of blanks in a value read as one. */
+ERR_MUST_CHECK enum err_code sysctl_path(const char *name, char *out, size_t size, struct err *err);
+ERR_MUST_CHECK enum err_code sysctl_get(const char *root, const char *name, char *out, size_t size,
+                                        struct err *err);
+ERR_MUST_CHECK enum err_code sysctl_set(const char *root, const char *name, const char *value,
+                                        struct err *err);
+
+/* Transparent huge pages: "always", "madvise", "never". */
+ERR_MUST_CHECK enum err_code thp_get(const char *root, char *out, size_t size, struct err *err);
+ERR_MUST_CHECK enum err_code thp_set(const char *root, const char *value, struct err *err);
+/* The choice in brackets: "always [madvise] never" -> madvise. */
+bool thp_choice(const char *text, char *out, size_t size);
+
+/* PCIe link of a device folder ("/sys/class/net/X/device"); negative = unknown. */
+struct pci_link {
+    int current_gen, max_gen;     /* 1..6 */
+    int current_width, max_width; /* lanes */
+};
+void pci_link_get(const char *root, const char *device, struct pci_link *out);
+int pci_gen_of_speed(const char *text); /* "16.0 GT/s PCIe" -> 4; -1 = unknown */
