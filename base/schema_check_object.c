@@ -128,8 +128,10 @@ static bool check_members(struct schema_check *check, const struct schema_node *
         }
         if (rules->pattern_count > 0 || !evaluated)
             valid &= check_undeclared(check, node, &member, key_len, value, &evaluated);
-        if (rules->names != NULL)
-            valid &= check_name(check, rules->names, member.key, key_len, &member);
+        if (rules->names != NULL) {
+            const struct schema_path name = {.up = path, .key = member.key, .is_the_name = true};
+            valid &= check_name(check, rules->names, member.key, key_len, &name);
+        }
         if (evaluated && marks != NULL)
             schema_marks_set(marks, index);
         if (!valid && check->findings == NULL)

@@ -2,15 +2,12 @@
  * base/schema_keywords.c - one function a keyword of JSON Schema; see schema_node.h.
  */
 #include "base/schema_node.h"
+#include "base/schema_keywords.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-
-#define KEYWORD_ARGS                                                                               \
-    struct schema_compiler *c, struct schema_node *node, const json_t *value,                      \
-        const struct schema_place *place
 
 /* The rules of a group are made when the first keyword of the group is met. */
 #define RULES(group, unlimited)                                                                    \
@@ -29,8 +26,8 @@
 RULES(number, (void)rules)
 RULES(string, rules->max_length = SIZE_MAX)
 RULES(array, (rules->max_items = rules->max_contains = SIZE_MAX, rules->min_contains = 1))
-RULES(object, rules->max_properties = SIZE_MAX)
 RULES(apply, (void)rules)
+#define object_rules schema_object_rules_of
 
 static enum err_code read_size(struct schema_compiler *c, const json_t *value,
                                const struct schema_place *place, size_t *out)
@@ -63,7 +60,7 @@ static enum err_code read_list(struct schema_compiler *c, const json_t *value,
 }
 
 #define SIZE_KEYWORD(group, member)                                                                \
-    static enum err_code compile_##member(KEYWORD_ARGS)                                            \
+    static enum err_code compile_##member(SCHEMA_KEYWORD_ARGS)                                     \
     {                                                                                              \
         struct schema_##group##_rules *rules = group##_rules(c, node);                             \
         return rules == NULL ? err_nomem(c->err) : read_size(c, value, place, &rules->member);     \
@@ -78,7 +75,7 @@ SIZE_KEYWORD(object, min_properties)
 SIZE_KEYWORD(object, max_properties)
 
 #define NUMBER_KEYWORD(member)                                                                     \
-    static enum err_code compile_##member(KEYWORD_ARGS)                                            \
+    static enum err_code compile_##member(SCHEMA_KEYWORD_ARGS)                                     \
     {                                                                                              \
         struct schema_number_rules *rules = number_rules(c, node);                                 \
         if (rules == NULL)                                                                         \
@@ -94,7 +91,7 @@ NUMBER_KEYWORD(exclusive_minimum)
 NUMBER_KEYWORD(exclusive_maximum)
 
 #define SCHEMA_KEYWORD(group, member)                                                              \
-    static enum err_code compile_##member(KEYWORD_ARGS)                                            \
+    static enum err_code compile_##member(SCHEMA_KEYWORD_ARGS)                                     \
     {                                                                                              \
         struct schema_##group##_rules *rules = group##_rules(c, node);                             \
         return rules == NULL ? err_nomem(c->err)                                                   \
@@ -109,7 +106,7 @@ SCHEMA_KEYWORD(apply, then_node)
 SCHEMA_KEYWORD(apply, else_node)
 
 #define LIST_KEYWORD(group, member)                                                                \
-    static enum err_code compile_##member(KEYWORD_ARGS)                                            \
+    static enum err_code compile_##member(SCHEMA_KEYWORD_ARGS)                                     \
     {                                                                                              \
         struct schema_##group##_rules *rules = group##_rules(c, node);                             \
         return rules == NULL ? err_nomem(c->err) : read_list(c, value, place, &rules->member);     \
@@ -120,7 +117,7 @@ LIST_KEYWORD(apply, any_of)
 LIST_KEYWORD(apply, one_of)
 
 #define REF_KEYWORD(member)                                                                        \
-    static enum err_code compile_##member(KEYWORD_ARGS)                                            \
+    static enum err_code compile_##member(SCHEMA_KEYWORD_ARGS)                                     \
     {                                                                                              \
         struct schema_apply_rules *rules = apply_rules(c, node);                                   \
         if (rules == NULL)                                                                         \
@@ -134,7 +131,7 @@ REF_KEYWORD(ref)
  * outside, where the dynamic scope would make a difference. */
 REF_KEYWORD(dynamic_ref)
 
-static enum err_code compile_multiple_of(KEYWORD_ARGS)
+static enum err_code compile_multiple_of(SCHEMA_KEYWORD_ARGS)
 {
     struct schema_number_rules *rules = number_rules(c, node);
     if (rules == NULL)
@@ -145,7 +142,7 @@ static enum err_code compile_multiple_of(KEYWORD_ARGS)
     return ERR_OK;
 }
 
-static enum err_code compile_items(KEYWORD_ARGS)
+static enum err_code compile_items(SCHEMA_KEYWORD_ARGS)
 {
     struct schema_array_rules *rules = array_rules(c, node);
     if (rules == NULL)
@@ -155,7 +152,7 @@ static enum err_code compile_items(KEYWORD_ARGS)
     return schema_compile_child(c, value, place, &rules->items);
 }
 
-static enum err_code compile_unique(KEYWORD_ARGS)
+static enum err_code compile_unique(SCHEMA_KEYWORD_ARGS)
 {
     struct schema_array_rules *rules = array_rules(c, node);
     if (rules == NULL)
@@ -166,12 +163,12 @@ static enum err_code compile_unique(KEYWORD_ARGS)
     return ERR_OK;
 }
 
-static enum err_code compile_unevaluated_items(KEYWORD_ARGS)
+static enum err_code compile_unevaluated_items(SCHEMA_KEYWORD_ARGS)
 {
     return schema_compile_child(c, value, place, &node->unevaluated_items);
 }
 
-static enum err_code compile_unevaluated_properties(KEYWORD_ARGS)
+static enum err_code compile_unevaluated_properties(SCHEMA_KEYWORD_ARGS)
 {
     return schema_compile_child(c, value, place, &node->unevaluated_properties);
 }
@@ -196,7 +193,7 @@ static unsigned type_bit(const json_t *name)
     return 0;
 }
 
-static enum err_code compile_type(KEYWORD_ARGS)
+static enum err_code compile_type(SCHEMA_KEYWORD_ARGS)
 {
     unsigned types = type_bit(value);
     bool wrong = false;
@@ -213,7 +210,7 @@ static enum err_code compile_type(KEYWORD_ARGS)
     return ERR_OK;
 }
 
-static enum err_code compile_enum(KEYWORD_ARGS)
+static enum err_code compile_enum(SCHEMA_KEYWORD_ARGS)
 {
     if (!json_is_array(value))
         return schema_compile_fault(c, place, "must be an array of values");
@@ -221,7 +218,7 @@ static enum err_code compile_enum(KEYWORD_ARGS)
     return ERR_OK;
 }
 
-static enum err_code compile_const(KEYWORD_ARGS)
+static enum err_code compile_const(SCHEMA_KEYWORD_ARGS)
 {
     (void)c;
     (void)place;
@@ -229,8 +226,9 @@ static enum err_code compile_const(KEYWORD_ARGS)
     return ERR_OK;
 }
 
-static enum err_code read_pattern(struct schema_compiler *c, const char *text, size_t len,
-                                  const struct schema_place *place, const struct schema_regex **out)
+enum err_code schema_compile_regex(struct schema_compiler *c, const char *text, size_t len,
+                                   const struct schema_place *place,
+                                   const struct schema_regex **out)
 {
     struct err cause = ERR_INIT;
     enum err_code code = schema_regex_new(text, len, &c->schema->regexes, out, &cause);
@@ -239,7 +237,7 @@ static enum err_code read_pattern(struct schema_compiler *c, const char *text, s
     return code == ERR_OK ? ERR_OK : err_nomem(c->err);
 }
 
-static enum err_code compile_pattern(KEYWORD_ARGS)
+static enum err_code compile_pattern(SCHEMA_KEYWORD_ARGS)
 {
     struct schema_string_rules *rules = string_rules(c, node);
     if (rules == NULL)
@@ -247,10 +245,11 @@ static enum err_code compile_pattern(KEYWORD_ARGS)
     if (!json_is_string(value))
         return schema_compile_fault(c, place, "must be a string");
     rules->pattern_text = json_string_value(value);
-    return read_pattern(c, rules->pattern_text, json_string_length(value), place, &rules->pattern);
+    return schema_compile_regex(c, rules->pattern_text, json_string_length(value), place,
+                                &rules->pattern);
 }
 
-static enum err_code compile_format(KEYWORD_ARGS)
+static enum err_code compile_format(SCHEMA_KEYWORD_ARGS)
 {
     if (!json_is_string(value))
         return schema_compile_fault(c, place, "must be a string");
@@ -268,86 +267,8 @@ static enum err_code compile_format(KEYWORD_ARGS)
     return ERR_OK;
 }
 
-static enum err_code compile_pattern_properties(KEYWORD_ARGS)
-{
-    struct schema_object_rules *rules = object_rules(c, node);
-    if (!json_is_object(value))
-        return schema_compile_fault(c, place, "must be an object of schemas");
-    size_t count = json_object_size(value);
-    if (rules != NULL)
-        rules->patterns = schema_compile_alloc(c, (count + 1) * sizeof(*rules->patterns));
-    if (rules == NULL || rules->patterns == NULL)
-        return err_nomem(c->err);
-    struct schema_place child = {.up = place, .base = place->base, .depth = place->depth + 1};
-    json_t *member;
-    json_object_foreach((json_t *)value, child.key, member)
-    {
-        struct schema_pattern_property *pattern = &rules->patterns[rules->pattern_count];
-        enum err_code code =
-            read_pattern(c, child.key, strlen(child.key), &child, &pattern->pattern);
-        if (code == ERR_OK)
-            code = schema_compile_child(c, member, &child, &pattern->node);
-        if (code != ERR_OK)
-            return code;
-        rules->pattern_count++;
-    }
-    return ERR_OK;
-}
-
-static bool is_string_array(const json_t *value)
-{
-    for (size_t i = 0; i < json_array_size(value); i++)
-        if (!json_is_string(json_array_get(value, i)))
-            return false;
-    return json_is_array(value);
-}
-
-/* dependentRequired or dependentSchemas: adds to what the other one has left. */
-static enum err_code add_dependencies(KEYWORD_ARGS, bool schemas)
-{
-    struct schema_object_rules *rules = object_rules(c, node);
-    if (!json_is_object(value))
-        return schema_compile_fault(c, place, "must be an object");
-    size_t before = rules != NULL ? rules->dependency_count : 0;
-    struct schema_dependency *all = schema_compile_alloc(c, (before + json_object_size(value) + 1) *
-                                                                sizeof(struct schema_dependency));
-    if (rules == NULL || all == NULL)
-        return err_nomem(c->err);
-    for (size_t i = 0; i < before; i++)
-        all[i] = rules->dependencies[i];
-    rules->dependencies = all;
-    struct schema_place child = {.up = place, .base = place->base, .depth = place->depth + 1};
-    json_t *member;
-    json_object_foreach((json_t *)value, child.key, member)
-    {
-        struct schema_dependency *dependency = &all[rules->dependency_count];
-        dependency->key = child.key;
-        enum err_code code = ERR_OK;
-        if (schemas)
-            code = schema_compile_child(c, member, &child, &dependency->node);
-        else if (is_string_array(member))
-            dependency->keys = member;
-        else
-            code = schema_compile_fault(c, &child, "must be an array of strings");
-        if (code != ERR_OK)
-            return code;
-        rules->dependency_count++;
-    }
-    return ERR_OK;
-}
-
-static enum err_code compile_dependent_required(KEYWORD_ARGS)
-{
-    return add_dependencies(c, node, value, place, false);
-}
-
-static enum err_code compile_dependent_schemas(KEYWORD_ARGS)
-{
-    return add_dependencies(c, node, value, place, true);
-}
-
 /* $defs compile, too, although nothing points there by itself: an error in them is an error. */
-static enum err_code compile_defs(KEYWORD_ARGS)
+static enum err_code compile_defs(SCHEMA_KEYWORD_ARGS)
 {
     (void)node;
     if (!json_is_object(value))
@@ -362,98 +283,6 @@ static enum err_code compile_defs(KEYWORD_ARGS)
             return code;
     }
     return ERR_OK;
-}
-
-static void add_slot(struct schema_object_rules *rules, size_t index)
-{
-    uint32_t slot = rules->properties[index].hash & rules->slot_mask;
-    while (rules->slots[slot] != 0)
-        slot = (slot + 1) & rules->slot_mask;
-    rules->slots[slot] = (uint32_t)index + 1;
-}
-
-uint32_t schema_key_hash(const char *key, size_t len)
-{
-    uint32_t hash = 2166136261U; /* FNV-1a; the table holds keys of the schema only */
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)key[i]) * 16777619U;
-    return hash;
-}
-
-static struct schema_property *add_property(struct schema_object_rules *rules, const char *key)
-{
-    for (size_t i = 0; i < rules->property_count; i++)
-        if (strcmp(rules->properties[i].key, key) == 0)
-            return &rules->properties[i];
-    struct schema_property *property = &rules->properties[rules->property_count];
-    property->key = key;
-    property->key_len = strlen(key);
-    property->hash = schema_key_hash(key, property->key_len);
-    rules->property_count++;
-    return property;
-}
-
-static enum err_code compile_properties(struct schema_compiler *c,
-                                        struct schema_object_rules *rules, const json_t *value,
-                                        const struct schema_place *here)
-{
-    struct schema_place place = {
-        .up = here, .key = "properties", .base = here->base, .depth = here->depth + 1};
-    if (!json_is_object(value))
-        return schema_compile_fault(c, &place, "must be an object of schemas");
-    struct schema_place child = {.up = &place, .base = here->base, .depth = here->depth + 2};
-    json_t *member;
-    json_object_foreach((json_t *)value, child.key, member)
-    {
-        struct schema_property *property = add_property(rules, child.key);
-        enum err_code code = schema_compile_child(c, member, &child, &property->node);
-        if (code != ERR_OK)
-            return code;
-    }
-    return ERR_OK;
-}
-
-static enum err_code compile_required(struct schema_compiler *c, struct schema_object_rules *rules,
-                                      const json_t *value, const struct schema_place *here)
-{
-    struct schema_place place = {.up = here, .key = "required", .base = here->base};
-    if (!is_string_array(value))
-        return schema_compile_fault(c, &place, "must be an array of strings");
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        struct schema_property *property =
-            add_property(rules, json_string_value(json_array_get(value, i)));
-        rules->required_count += !property->required;
-        property->required = true;
-    }
-    return ERR_OK;
-}
-
-enum err_code schema_keywords_finish(struct schema_compiler *c, struct schema_node *node,
-                                     const json_t *json, const struct schema_place *here)
-{
-    const json_t *properties = json_object_get(json, "properties");
-    const json_t *required = json_object_get(json, "required");
-    if (properties == NULL && required == NULL)
-        return ERR_OK;
-    struct schema_object_rules *rules = object_rules(c, node);
-    size_t count = json_object_size(properties) + json_array_size(required), slots = 4;
-    while (slots < 2 * count)
-        slots *= 2;
-    if (rules != NULL) {
-        rules->properties = schema_compile_alloc(c, (count + 1) * sizeof(*rules->properties));
-        rules->slots = schema_compile_alloc(c, slots * sizeof(*rules->slots));
-    }
-    if (rules == NULL || rules->properties == NULL || rules->slots == NULL)
-        return err_nomem(c->err);
-    rules->slot_mask = (uint32_t)slots - 1;
-    enum err_code code = ERR_OK;
-    if (properties != NULL)
-        code = compile_properties(c, rules, properties, here);
-    if (code == ERR_OK && required != NULL)
-        code = compile_required(c, rules, required, here);
-    for (size_t i = 0; i < rules->property_count; i++)
-        add_slot(rules, i);
-    return code;
 }
 
 /* Sorted by strcmp(). Rows without a function are annotations or are read by another row. */
@@ -477,8 +306,8 @@ static const struct schema_keyword keywords[] = {
     {"contentSchema", SCHEMA_HOLDS_ONE, NULL},
     {"default", SCHEMA_HOLDS_NONE, NULL},
     {"definitions", SCHEMA_HOLDS_MAP, compile_defs},
-    {"dependentRequired", SCHEMA_HOLDS_NONE, compile_dependent_required},
-    {"dependentSchemas", SCHEMA_HOLDS_MAP, compile_dependent_schemas},
+    {"dependentRequired", SCHEMA_HOLDS_NONE, schema_compile_dependent_required},
+    {"dependentSchemas", SCHEMA_HOLDS_MAP, schema_compile_dependent_schemas},
     {"deprecated", SCHEMA_HOLDS_NONE, NULL},
     {"description", SCHEMA_HOLDS_NONE, NULL},
     {"else", SCHEMA_HOLDS_ONE, compile_else_node},
@@ -503,7 +332,7 @@ static const struct schema_keyword keywords[] = {
     {"not", SCHEMA_HOLDS_ONE, compile_not_node},
     {"oneOf", SCHEMA_HOLDS_LIST, compile_one_of},
     {"pattern", SCHEMA_HOLDS_NONE, compile_pattern},
-    {"patternProperties", SCHEMA_HOLDS_MAP, compile_pattern_properties},
+    {"patternProperties", SCHEMA_HOLDS_MAP, schema_compile_pattern_properties},
     {"prefixItems", SCHEMA_HOLDS_LIST, compile_prefix},
     {"properties", SCHEMA_HOLDS_MAP, NULL},
     {"propertyNames", SCHEMA_HOLDS_ONE, compile_names},

@@ -3,7 +3,7 @@
  * base/schema_node.h - a compiled schema: a graph of nodes, one for each subschema. Private to
  * schema*.c.
  *
- *   schema_compile.c   JSON -> nodes (schema_keywords.c: one function a keyword)
+ *   schema_compile.c   JSON -> nodes (schema_keywords.c, schema_members.c: one function a keyword)
  *   schema_resolve.c   $id, $anchor, $ref -> the JSON they name
  *   schema_check.c     nodes x instance -> valid or not, findings
  *   (schema_check_object.c, schema_check_array.c, schema_report.c: the texts)
@@ -192,7 +192,8 @@ ERR_MUST_CHECK enum err_code schema_registry_find(const struct schema_registry *
                                                   const json_t **out, char **out_base,
                                                   struct err *err);
 
-/* schema_keywords.c --------------------------------------------------------------------------- */
+/* schema_keywords.c, schema_members.c
+ * --------------------------------------------------------------------------- */
 
 struct schema_compiler;
 
@@ -268,7 +269,8 @@ void *schema_compile_alloc(struct schema_compiler *c, size_t size);
 struct schema_path {
     const struct schema_path *up;
     const char *key;
-    size_t index; /* when key is NULL */
+    size_t index;     /* when key is NULL */
+    bool is_the_name; /* the name of the member itself is checked, not its value */
 };
 
 /* Which members or elements of one instance have been evaluated (for unevaluated*). */

@@ -10,10 +10,11 @@
 #include "base/json.h"
 #include "base/text.h"
 
-#define RULE      "schema"
-#define NAMES_MAX 256 /* members that a misspelt one is compared with */
-#define TEXT_MAX  400
-#define QUOTE_MAX 64
+#define RULE        "schema"
+#define NAMES_MAX   256 /* members that a misspelt one is compared with */
+#define TEXT_MAX    400
+#define QUOTE_MAX   64
+#define SUBJECT_MAX (QUOTE_MAX + 16)
 
 static void path_pointer(const struct schema_path *path, char out[ERR_POINTER_MAX])
 {
@@ -29,16 +30,16 @@ static void path_pointer(const struct schema_path *path, char out[ERR_POINTER_MA
 }
 
 /* "'priority'", "element 2", "the document": the subject of a message. */
-static void path_subject(const struct schema_path *path, char out[QUOTE_MAX + 2])
+static void path_subject(const struct schema_path *path, char out[SUBJECT_MAX])
 {
     if (path == NULL) {
         strcpy(out, "the document");
     } else if (path->key == NULL) {
-        snprintf(out, QUOTE_MAX, "element %zu", path->index);
+        snprintf(out, SUBJECT_MAX, "element %zu", path->index);
     } else {
-        out[0] = '\'';
-        text_quote(path->key, strlen(path->key), out + 1, QUOTE_MAX);
-        strcat(out, "'");
+        char quoted[QUOTE_MAX];
+        text_quote(path->key, strlen(path->key), quoted, sizeof(quoted));
+        snprintf(out, SUBJECT_MAX, "%s'%s'", path->is_the_name ? "the name " : "", quoted);
     }
 }
 
@@ -65,7 +66,7 @@ bool schema_report(struct schema_check *check, const struct schema_path *path,
 {
     if (check->findings == NULL)
         return false;
-    char pointer[ERR_POINTER_MAX], subject[QUOTE_MAX + 2], text[TEXT_MAX], seen[QUOTE_MAX + 8],
+    char pointer[ERR_POINTER_MAX], subject[SUBJECT_MAX], text[TEXT_MAX], seen[QUOTE_MAX + 8],
         message[TEXT_MAX + 2 * QUOTE_MAX + 32];
     va_list ap;
     va_start(ap, fmt);
