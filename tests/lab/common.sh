@@ -24,7 +24,7 @@ lab_cache() {
         "$LAB_SRC"/*) die "the cache folder $CACHE lies in the source tree: give one outside" ;;
     esac
     IMAGE_ROOT=$CACHE/root
-    KERNEL=$IMAGE_ROOT/boot/vmlinuz-$KVER
+    KERNEL=$CACHE/vmlinux
     MODULES=$IMAGE_ROOT/lib/modules/$KVER
     INITRD=$CACHE/initrd.img
 }
