@@ -103,7 +103,8 @@ const char *request_method(const struct request *request);
 const char *request_path(const struct request *request);                /* decoded */
 const char *request_param(const struct request *request, size_t index); /* {name}s of the route */
 const char *request_query(const struct request *request, const char *key);   /* NULL = absent */
-const char *request_header(const struct request *request, const char *name); /* NULL = absent */
+/* NULL = absent. Never Authorization: secrets are not kept. */
+const char *request_header(const struct request *request, const char *name);
 const char *request_id(const struct request *request); /* X-Request-Id or traceparent's, else new */
 const struct principal *request_principal(const struct request *request);
 const char *request_body(const struct request *request, size_t *out_len);
@@ -129,8 +130,7 @@ ERR_MUST_CHECK enum err_code request_duration(const struct request *request, con
  *
  * The request is borrowed by its handler, or by whom the handler gives it to (a queue, a table of
  * waiters), until that owner replies. After the reply the pointer is gone, unless request_hold()
- * was called: then the getters of this layer's own data (id, path, params, queries, principal,
- * body, json) stay good until request_drop(); request_header() does not.
+ * was called: then its getters stay good until request_drop().
  *
  * The first reply wins, later ones do nothing. Who may still reply, or look at a request, after
  * another thread could have replied, must hold a reference. Two ways for an owner with a wait:

@@ -212,10 +212,10 @@ static enum MHD_Result dispatch(struct request *request)
 }
 
 /* First call: the head is whole, nothing of the body was read. */
-static enum MHD_Result on_head(struct request *request, const char *method, const char *version)
+static enum MHD_Result on_head(struct request *request, const char *method)
 {
     atomic_fetch_add_explicit(&request->server->requests, 1, memory_order_relaxed);
-    if (http_head_check(request, method, version)) {
+    if (http_head_check(request, method)) {
         request->phase = PHASE_BODY;
         return MHD_YES;
     }
@@ -238,6 +238,7 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *con, const cha
 {
     (void)cls;
     (void)con;
+    (void)version;
     (void)url; /* decoded by the library with %00 in it; ours is the raw one of http_on_uri() */
     struct request *request = *con_cls;
     if (request == NULL)
@@ -246,7 +247,7 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *con, const cha
     *upload_size = 0;
     switch (request->phase) {
     case PHASE_HEAD:
-        return on_head(request, method, version);
+        return on_head(request, method);
     case PHASE_BODY:
         if (n == 0)
             return dispatch(request);
@@ -254,7 +255,7 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *con, const cha
         return MHD_YES;
     case PHASE_DRAIN:
         request->drained += n;
-        if (request->drained > HTTP_DRAIN_MAX + HTTP_BODY_LARGE_MAX)
+        if (request->drained > HTTP_DRAIN_MAX)
             return MHD_NO;
         return n == 0 ? queue(request) : MHD_YES;
     case PHASE_ANSWER:

@@ -60,9 +60,10 @@ struct header_extra {
 };
 
 struct request {
-    struct http_server *server;
-    struct MHD_Connection *con;
+    struct http_server *server; /* not after the answer: it may have stopped */
+    struct MHD_Connection *con; /* nor this */
     struct conn *conn;
+    void *app;
     atomic_uint refs;
     atomic_int state;
     atomic_bool claimed;    /* somebody replies or has replied */
@@ -79,7 +80,11 @@ struct request {
     struct http_url url;
     char id[HTTP_REQUEST_ID_SIZE];
 
-    /* Headers that every request is asked for; borrowed from the library until the reply. */
+    /* The headers as "name\0value\0...\0\0", without Authorization: a copy, since an owner may look
+     * at them after a forced answer, when the library's are gone. Those asked for often point
+     * there; authorization points to the library's and is read before the handler only. */
+    char *headers;
+    bool has_authorization;
     const char *authorization, *content_type, *if_match, *if_none_match, *expect;
     uint64_t content_length; /* UINT64_MAX = chunked */
 
@@ -159,7 +164,7 @@ struct request *request_new(struct http_server *server, const char *uri);
 void request_unref(struct request *request);
 
 /* http_head.c: true = go on and read the body; false = a refusal is made (state ANSWERED). */
-bool http_head_check(struct request *request, const char *method, const char *version);
+bool http_head_check(struct request *request, const char *method);
 
 /* http_reply.c: answers by this layer, before any handler. */
 void http_reply_empty(struct request *request, int status);

@@ -3,6 +3,7 @@
  * they, and is the body that follows welcome. Every refusal is here, before a byte of it is read.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,10 +11,31 @@
 
 struct head {
     struct request *request;
+    size_t size; /* of the copy */
+    char *room;
     const char *host, *content_length, *transfer_encoding, *request_id, *traceparent;
     const char *twice; /* a header that may stand once only */
     bool twice_closes; /* and whose doubling puts the framing in doubt */
 };
+
+static enum MHD_Result head_measure(void *cls, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    (void)kind;
+    struct head *head = cls;
+    head->size += strlen(name) + (value != NULL ? strlen(value) : 0) + 2;
+    return MHD_YES;
+}
+
+/* Copies name and value; returns the copied value. */
+static const char *head_copy(struct head *head, const char *name, const char *value)
+{
+    size_t name_size = strlen(name) + 1, value_size = strlen(value) + 1;
+    memcpy(head->room, name, name_size);
+    char *copy = memcpy(head->room + name_size, value, value_size);
+    head->room = copy + value_size;
+    return copy;
+}
 
 static enum MHD_Result head_take(void *cls, enum MHD_ValueKind kind, const char *name,
                                  const char *value)
@@ -37,6 +59,10 @@ static enum MHD_Result head_take(void *cls, enum MHD_ValueKind kind, const char 
         {"X-Request-Id", &head->request_id, false},
         {"traceparent", &head->traceparent, false},
     };
+    const char *kept = value != NULL ? value : "";
+    bool secret = strcasecmp(name, "Authorization") == 0;
+    if (!secret)
+        kept = head_copy(head, name, kept);
     for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++) {
         /* The first letter decides for nearly all of the many other headers. */
         if ((name[0] | 0x20) != (once[i].name[0] | 0x20) || strcasecmp(name, once[i].name) != 0)
@@ -45,7 +71,7 @@ static enum MHD_Result head_take(void *cls, enum MHD_ValueKind kind, const char 
             head->twice = once[i].name;
             head->twice_closes = head->twice_closes || once[i].framing;
         }
-        *once[i].at = value != NULL ? value : "";
+        *once[i].at = kept;
         break;
     }
     return MHD_YES;
@@ -256,13 +282,29 @@ static bool head_body(struct request *request)
     return true;
 }
 
-bool http_head_check(struct request *request, const char *method, const char *version)
+static bool head_read(struct request *request, struct head *head)
 {
-    (void)version;
+    MHD_get_connection_values(request->con, MHD_HEADER_KIND, head_measure, head);
+    request->headers = malloc(head->size + 1);
+    if (request->headers == NULL) {
+        request->close = true;
+        http_refuse(request, 503, "unavailable", "no memory for the head; try again");
+        return false;
+    }
+    head->room = request->headers;
+    MHD_get_connection_values(request->con, MHD_HEADER_KIND, head_take, head);
+    *head->room = '\0';
+    request->has_authorization = request->authorization != NULL;
+    return true;
+}
+
+bool http_head_check(struct request *request, const char *method)
+{
     struct head head = {.request = request};
-    MHD_get_connection_values(request->con, MHD_HEADER_KIND, head_take, &head);
-    head_id(&head, request->id);
     request->method = route_method_parse(method);
+    if (!head_read(request, &head))
+        return false;
+    head_id(&head, request->id);
     if (!head_framing(request, &head))
         return false;
     if (atomic_load_explicit(&request->server->stopping, memory_order_relaxed)) {

@@ -71,8 +71,8 @@ static void add_by_status(struct request *request, struct MHD_Response *response
 {
     if (status == 401)
         add(response, "WWW-Authenticate",
-            request->authorization != NULL ? "Bearer realm=\"stellar\", error=\"invalid_token\""
-                                           : "Bearer realm=\"stellar\"");
+            request->has_authorization ? "Bearer realm=\"stellar\", error=\"invalid_token\""
+                                       : "Bearer realm=\"stellar\"");
     if ((status == 503 || status == 429) && !has_extra(request, "Retry-After"))
         add(response, "Retry-After", "1");
 }

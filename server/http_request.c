@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -36,6 +37,7 @@ struct request *request_new(struct http_server *server, const char *uri)
         return NULL;
     memset(request, 0, offsetof(struct request, text));
     request->server = server;
+    request->app = server->config.app;
     atomic_init(&request->refs, 1);
     atomic_init(&request->discharged, true); /* no handler yet that owes a reply */
     request->url.path = "";
@@ -58,6 +60,7 @@ static void request_free(struct request *request)
         MHD_destroy_response(request->response);
     json_decref(request->json);
     free(request->body);
+    free(request->headers);
     free(request);
 }
 
@@ -91,7 +94,7 @@ bool request_cancelled(const struct request *request)
 
 void *request_app(const struct request *request)
 {
-    return request->server->config.app;
+    return request->app;
 }
 
 const char *request_method(const struct request *request)
@@ -125,7 +128,15 @@ const char *request_query(const struct request *request, const char *key)
 
 const char *request_header(const struct request *request, const char *name)
 {
-    return MHD_lookup_connection_value(request->con, MHD_HEADER_KIND, name);
+    if (request->headers == NULL)
+        return NULL;
+    for (const char *p = request->headers; *p != '\0';) {
+        const char *value = p + strlen(p) + 1;
+        if (strcasecmp(p, name) == 0)
+            return value;
+        p = value + strlen(value) + 1;
+    }
+    return NULL;
 }
 
 const char *request_id(const struct request *request)
