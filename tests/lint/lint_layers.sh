@@ -60,7 +60,7 @@ door 'sqlite3\.h' db/
 door 'microhttpd\.h' server/http
 door 'netlink/' datapath/nl/
 door 'infiniband/' datapath/verbs/
-door 'curl/' base/http_client
+door 'curl/' base/http_
 door 'pcre2\.h' base/schema
 door 'sodium\.h' base/
 
