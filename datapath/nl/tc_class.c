@@ -165,6 +165,30 @@ enum err_code tc_class_list(struct nlx *nlx, int ifindex, uint32_t major, struct
     return ERR_OK;
 }
 
+enum err_code tc_class_get(struct nlx *nlx, int ifindex, uint32_t handle, struct class_info *out,
+                           bool *out_present, struct err *err)
+{
+    /* Before 6.3 the answer to a get is an announcement, which only the echo flag sends to us. */
+    const struct tcmsg header = {.tcm_ifindex = ifindex, .tcm_handle = handle};
+    OWN(nl_msg)
+    struct nl_msg *msg = nlx_msg_new(RTM_GETTCLASS, NLM_F_ECHO, &header, sizeof(header), 64);
+    if (msg == NULL)
+        return err_nomem(err);
+    struct query query = {.ifindex = ifindex, .major = handle >> 16};
+    struct err problem = ERR_INIT;
+    enum err_code code = nlx_txn(nlx, msg, take_class, &query, &problem);
+    if (code == ERR_OK || code == ERR_NOT_FOUND) {
+        *out_present = query.list.count > 0;
+        if (*out_present)
+            *out = query.list.items[0];
+        code = ERR_OK;
+    } else if (err != NULL) {
+        *err = problem;
+    }
+    class_list_release(&query.list);
+    return code;
+}
+
 enum err_code tc_class_set(struct nlx *nlx, int ifindex, uint32_t handle,
                            const struct class_value *value, bool create, struct err *err)
 {

@@ -22,6 +22,9 @@ void class_list_release(struct class_list *list);
 /* The htb classes of major `major` (0x5e11). `out` is replaced. */
 ERR_MUST_CHECK enum err_code tc_class_list(struct nlx *nlx, int ifindex, uint32_t major,
                                            struct class_list *out, struct err *err);
+ERR_MUST_CHECK enum err_code tc_class_get(struct nlx *nlx, int ifindex, uint32_t handle,
+                                          struct class_info *out, bool *out_present,
+                                          struct err *err);
 /* create: makes it (ERR_CONFLICT when there); else changes rate and ceil of the one that is there,
  * in place. */
 ERR_MUST_CHECK enum err_code tc_class_set(struct nlx *nlx, int ifindex, uint32_t handle,

@@ -209,9 +209,10 @@ static enum err_code take_filter(void *arg, const struct nlmsghdr *msg, struct e
 {
     struct query *query = arg;
     struct flower_info info;
-    bool flower;
-    enum err_code code = tc_flower_decode(msg, query->ifindex, &info, &flower, err);
-    if (code != ERR_OK || !flower)
+    enum flower_entry entry;
+    enum err_code code = tc_flower_decode(msg, query->ifindex, &info, &entry, err);
+    query->list.others += code == ERR_OK && entry == FLOWER_ENTRY_OTHER;
+    if (code != ERR_OK || entry != FLOWER_ENTRY_FILTER)
         return code;
     info.egress = query->egress;
     if (query->list.count == TC_FLOWERS_MAX)
@@ -230,7 +231,8 @@ static enum err_code take_filter(void *arg, const struct nlmsghdr *msg, struct e
 
 static void restart(void *arg)
 {
-    ((struct query *)arg)->list.count = 0;
+    struct query *query = arg;
+    query->list.count = query->list.others = 0;
 }
 
 enum err_code tc_flower_list(struct nlx *nlx, int ifindex, bool egress, struct flower_list *out,

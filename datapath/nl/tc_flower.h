@@ -23,6 +23,7 @@ struct flower_info {
 struct flower_list {
     struct flower_info *items; /* owned */
     size_t count;
+    size_t others; /* entries of other kinds of filter on the hook */
 };
 void flower_list_release(struct flower_list *list);
 #define OWN_FLOWERS __attribute__((cleanup(flower_list_release)))
@@ -47,7 +48,12 @@ bool tc_flower_same(const struct flower_value *a, const struct flower_value *b);
 
 struct nl_msg *tc_flower_encode(int ifindex, bool egress, uint32_t handle,
                                 const struct flower_value *value, bool replace);
-/* *out_flower false: a filter of another kind or interface, or a chain's own entry. */
+enum flower_entry {
+    FLOWER_ENTRY_NONE = 0, /* of another interface, or the head of a preference */
+    FLOWER_ENTRY_FILTER,
+    FLOWER_ENTRY_OTHER, /* a filter of another kind, or in another chain */
+};
+/* *out is set when *out_entry is FLOWER_ENTRY_FILTER. */
 ERR_MUST_CHECK enum err_code tc_flower_decode(const struct nlmsghdr *msg, int ifindex,
-                                              struct flower_info *out, bool *out_flower,
+                                              struct flower_info *out, enum flower_entry *out_entry,
                                               struct err *err);

@@ -198,12 +198,12 @@ static bool decode_actions(const struct nlattr *nest, struct flower_info *out)
 }
 
 enum err_code tc_flower_decode(const struct nlmsghdr *msg, int ifindex, struct flower_info *out,
-                               bool *out_flower, struct err *err)
+                               enum flower_entry *out_entry, struct err *err)
 {
     struct tcmsg header;
     struct nlattr *tb[TCA_MAX + 1], *keys[KEYS_MAX + 1];
     char kind[16];
-    *out_flower = false;
+    *out_entry = FLOWER_ENTRY_NONE;
     memset(out, 0, sizeof(*out));
     if (msg->nlmsg_type != RTM_NEWTFILTER || !nlx_parse(msg, sizeof(header), tb, TCA_MAX))
         return err_set(err, ERR_IO, "the kernel's filter answer is malformed");
@@ -211,9 +211,14 @@ enum err_code tc_flower_decode(const struct nlmsghdr *msg, int ifindex, struct f
     nlx_text(tb[TCA_KIND], kind, sizeof(kind));
     uint32_t chain = 0;
     nlx_u32(tb[TCA_CHAIN], &chain);
+    if (header.tcm_ifindex != ifindex)
+        return ERR_OK;
+    if (strcmp(kind, "flower") != 0 || chain != 0) {
+        *out_entry = FLOWER_ENTRY_OTHER;
+        return ERR_OK;
+    }
     /* A dump starts each preference with an entry that has no handle and no options. */
-    if (header.tcm_ifindex != ifindex || strcmp(kind, "flower") != 0 || chain != 0 ||
-        header.tcm_handle == 0 || tb[TCA_OPTIONS] == NULL)
+    if (header.tcm_handle == 0 || tb[TCA_OPTIONS] == NULL)
         return ERR_OK;
     if (!nlx_parse_nested(tb[TCA_OPTIONS], keys, KEYS_MAX))
         return err_set(err, ERR_IO, "the kernel's flower answer is malformed");
@@ -229,6 +234,6 @@ enum err_code tc_flower_decode(const struct nlmsghdr *msg, int ifindex, struct f
     all &= decode_actions(keys[TCA_FLOWER_ACT], out);
     all &= (flags & (TCA_CLS_FLAGS_SKIP_SW | TCA_CLS_FLAGS_SKIP_HW)) != 0;
     out->foreign = !all;
-    *out_flower = true;
+    *out_entry = FLOWER_ENTRY_FILTER;
     return ERR_OK;
 }

@@ -1,0 +1,419 @@
+/*
+ * datapath/dp_linux.c - the provider over this node's kernel; see dp_linux.h.
+ *
+ * This file knows no knob: the rows of linux_knobs[] do. Here stands what is the same for all of
+ * them: which ports, what an unreadable knob looks like, nothing done twice, and every change read
+ * back.
+ */
+#include "datapath/dp_linux.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/netlink.h>
+
+#include "base/json.h"
+#include "datapath/linux.h"
+
+const struct linux_knob *const linux_knobs[] = {
+    &knob_modparam, &knob_sysctl,  &knob_thp,    &knob_mtu, &knob_app,
+    &knob_ets,      &knob_maxrate, &knob_buffer, &knob_pfc, &knob_clsact,
+    &knob_qdisc,    &knob_class,   &knob_flower, NULL,
+};
+
+const struct linux_knob *linux_knob_get(const char *kind)
+{
+    for (const struct linux_knob *const *row = linux_knobs; *row != NULL; row++)
+        if (strcmp((*row)->kind, kind) == 0)
+            return *row;
+    return NULL;
+}
+
+enum err_code linux_genl(struct dp_linux *dp, struct nlx **out, struct err *err)
+{
+    if (dp->genl == NULL) {
+        enum err_code code = nlx_open(NETLINK_GENERIC, &dp->genl, err);
+        if (code != ERR_OK)
+            return code;
+    }
+    *out = dp->genl;
+    return ERR_OK;
+}
+
+static bool is_host(const char *kind)
+{
+    return strncmp(kind, "host.", 5) == 0;
+}
+
+/* Observe ------------------------------------------------------------------------------------- */
+
+enum err_code linux_observed(struct state *out, const char *kind, const struct dp_port *port,
+                             const char *id, json_t *live, enum knob_owner owner, struct err *err)
+{
+    struct state_knob knob = {.kind = knob_kind_get(kind), .live = live, .owner = owner};
+    if (live == NULL)
+        return err_nomem(err);
+    snprintf(knob.subject, sizeof(knob.subject), "%s", port == NULL ? "host" : port->id);
+    snprintf(knob.id, sizeof(knob.id), "%s", id);
+    return state_add(out, &knob, err);
+}
+
+static enum err_code add_problem(struct state *out, const struct knob_kind *kind,
+                                 const char *subject, const char *id, const char *problem,
+                                 struct err *err)
+{
+    struct state_knob knob = {.kind = kind};
+    snprintf(knob.subject, sizeof(knob.subject), "%s", subject);
+    snprintf(knob.id, sizeof(knob.id), "%s", id);
+    snprintf(knob.problem, sizeof(knob.problem), "%.*s", (int)sizeof(knob.problem) - 1, problem);
+    return state_add(out, &knob, err);
+}
+
+/* Every knob of the plan of this kind and subject is unreadable; without a plan, one entry tells.
+ */
+static enum err_code add_problems(struct state *out, const struct plan *plan,
+                                  const struct knob_kind *kind, const char *subject,
+                                  const char *problem, struct err *err)
+{
+    if (plan == NULL)
+        return add_problem(out, kind, subject, "", problem, err);
+    for (size_t i = 0; i < plan->knob_count; i++) {
+        const struct plan_knob *want = &plan->knobs[i];
+        if (want->kind != kind || strcmp(want->subject, subject) != 0)
+            continue;
+        enum err_code code = add_problem(out, kind, subject, want->id, problem, err);
+        if (code != ERR_OK)
+            return code;
+    }
+    return ERR_OK;
+}
+
+/* What the node cannot do is absent, so that check() tells; what fails is there with its problem.
+ */
+static enum err_code observe_one(struct dp_linux *dp, const struct linux_knob *row,
+                                 const struct dp_port *port, const char *id,
+                                 const struct plan *plan, struct state *out)
+{
+    struct err problem = ERR_INIT;
+    size_t before = out->knob_count;
+    enum err_code code = row->observe(dp, port, id, out, &problem);
+    if (code == ERR_OK || code == ERR_UNSUPPORTED)
+        return ERR_OK;
+    if (code == ERR_NOMEM || out->knob_count != before)
+        return code;
+    const struct knob_kind *kind = knob_kind_get(row->kind);
+    const char *subject = port == NULL ? "host" : port->id;
+    if (id != NULL)
+        return add_problem(out, kind, subject, id, problem.text, NULL);
+    return add_problems(out, plan, kind, subject, problem.text, NULL);
+}
+
+/* A kind of which only what the plan names is looked at. */
+static enum err_code observe_named(struct dp_linux *dp, const struct linux_knob *row,
+                                   const struct plan *plan, struct state *out, struct err *err)
+{
+    for (size_t i = 0; i < plan->knob_count; i++) {
+        const struct plan_knob *want = &plan->knobs[i];
+        if (strcmp(want->kind->name, row->kind) != 0)
+            continue;
+        const struct dp_port *port = NULL;
+        struct err problem = ERR_INIT;
+        enum err_code code = ERR_OK;
+        if (!is_host(row->kind))
+            code = linux_port(dp, want->subject, &port, &problem);
+        if (code != ERR_OK)
+            code = add_problem(out, want->kind, want->subject, want->id, problem.text, err);
+        else
+            code = observe_one(dp, row, port, want->id, plan, out);
+        if (code != ERR_OK)
+            return err_set(err, code, "cannot observe %s of %s", row->kind, want->subject);
+    }
+    return ERR_OK;
+}
+
+/* A kind with members of ours: of every port, so that what a plan no longer names is found. */
+static enum err_code observe_all(struct dp_linux *dp, const struct linux_knob *row,
+                                 const struct plan *plan, struct state *out, struct err *err)
+{
+    if (is_host(row->kind)) {
+        enum err_code code = observe_one(dp, row, NULL, NULL, plan, out);
+        return code == ERR_OK ? ERR_OK : err_set(err, code, "cannot observe %s", row->kind);
+    }
+    for (size_t i = 0; i < dp->port_count; i++) {
+        enum err_code code = observe_one(dp, row, &dp->ports[i], NULL, plan, out);
+        if (code != ERR_OK)
+            return err_set(err, code, "cannot observe %s of %s", row->kind, dp->ports[i].id);
+    }
+    return ERR_OK;
+}
+
+static enum err_code observe_gone_ports(struct dp_linux *dp, const struct plan *plan,
+                                        struct state *out, struct err *err)
+{
+    for (size_t i = 0; i < plan->knob_count; i++) {
+        const struct plan_knob *want = &plan->knobs[i];
+        const struct dp_port *port;
+        struct err problem = ERR_INIT;
+        if (!want->kind->is_set || is_host(want->kind->name) ||
+            linux_port(dp, want->subject, &port, &problem) == ERR_OK)
+            continue;
+        enum err_code code =
+            add_problem(out, want->kind, want->subject, want->id, problem.text, err);
+        if (code != ERR_OK)
+            return code;
+    }
+    return ERR_OK;
+}
+
+/* Where the kernel's unit cannot tell live and wanted apart, live is what was wanted. */
+static void settle(const struct plan *plan, struct state *state)
+{
+    size_t j = 0;
+    for (size_t i = 0; i < plan->knob_count; i++) {
+        const struct plan_knob *want = &plan->knobs[i];
+        const struct linux_knob *row = linux_knob_get(want->kind->name);
+        int order = -1;
+        while (j < state->knob_count &&
+               (order = knob_compare(state->knobs[j].kind, state->knobs[j].subject,
+                                     state->knobs[j].id, want->kind, want->subject, want->id)) < 0)
+            j++;
+        if (j == state->knob_count || order != 0 || row == NULL || row->same == NULL)
+            continue;
+        struct state_knob *knob = &state->knobs[j];
+        if (knob->live == NULL || !row->same(knob->live, want->want))
+            continue;
+        json_decref(knob->live);
+        knob->live = json_incref(want->want);
+    }
+}
+
+static enum err_code linux_observe(struct dp *base, const struct plan *plan, struct state *out,
+                                   struct err *err)
+{
+    struct dp_linux *dp = (struct dp_linux *)base;
+    OWN_STATE struct state state;
+    state_init(&state);
+    enum err_code code = linux_scan(dp, NULL, err);
+    for (const struct linux_knob *const *row = linux_knobs; code == ERR_OK && *row != NULL; row++) {
+        if (plan == NULL || knob_kind_get((*row)->kind)->is_set)
+            code = observe_all(dp, *row, plan, &state, err);
+        else
+            code = observe_named(dp, *row, plan, &state, err);
+    }
+    if (code == ERR_OK && plan != NULL)
+        code = observe_gone_ports(dp, plan, &state, err);
+    if (code != ERR_OK)
+        return code;
+    state_seal(&state);
+    if (plan != NULL)
+        settle(plan, &state);
+    *out = state;
+    state_init(&state);
+    return ERR_OK;
+}
+
+/* Check and apply ----------------------------------------------------------------------------- */
+
+/* The row and port of a step; port stays NULL for the host. */
+static enum err_code resolve(struct dp_linux *dp, const struct plan_step *step,
+                             const struct linux_knob **out_row, const struct dp_port **out_port,
+                             struct err *err)
+{
+    const char *kind = step->kind->name;
+    *out_row = linux_knob_get(kind);
+    *out_port = NULL;
+    if (*out_row == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "this provider has no knob %s", kind);
+    if (is_host(kind) != (strcmp(step->subject, "host") == 0))
+        return err_set(err, ERR_INVALID, "%s is no knob of %s", kind, step->subject);
+    if (step->op == STEP_REMOVE && !step->kind->is_set && step->kind->view != KNOB_VIEW_NEXT_BOOT)
+        return err_set(err, ERR_INVALID, "%s of %s can be changed but not removed", kind,
+                       step->subject);
+    if (step->op != STEP_REMOVE && step->to == NULL)
+        return err_set(err, ERR_INVALID, "%s of %s: the step has no value", kind, step->subject);
+    return is_host(kind) ? ERR_OK : linux_port(dp, step->subject, out_port, err);
+}
+
+static void name_step(const struct plan_step *step, const struct dp_port *port, struct err *err)
+{
+    const char *ifname = port == NULL ? "" : port->ifname;
+    (void)err_context(err, "%s%s%s%s%s %s%s%s", step->subject, *ifname == '\0' ? "" : " (", ifname,
+                      *ifname == '\0' ? "" : ")", "", step->kind->name,
+                      step->id[0] == '\0' ? "" : " ", step->id);
+}
+
+static enum err_code linux_check(struct dp *base, const struct plan_step *step, struct err *err)
+{
+    struct dp_linux *dp = (struct dp_linux *)base;
+    const struct linux_knob *row;
+    const struct dp_port *port;
+    enum err_code code = resolve(dp, step, &row, &port, err);
+    if (code != ERR_OK)
+        return code;
+    code = row->check(dp, port, step, err);
+    if (code != ERR_OK)
+        name_step(step, port, err);
+    return code;
+}
+
+/* The one knob of a step, as the kernel shows it now; *out NULL: absent. Owned. */
+static enum err_code look(struct dp_linux *dp, const struct linux_knob *row,
+                          const struct dp_port *port, const struct plan_step *step, json_t **out,
+                          enum knob_owner *out_owner, struct err *err)
+{
+    OWN_STATE struct state state;
+    state_init(&state);
+    *out = NULL;
+    *out_owner = KNOB_OWNER_UNKNOWN;
+    enum err_code code = row->observe(dp, port, step->id, &state, err);
+    if (code != ERR_OK)
+        return code;
+    for (size_t i = 0; i < state.knob_count; i++) {
+        if (strcmp(state.knobs[i].id, step->id) != 0)
+            continue;
+        *out = json_incref((json_t *)(uintptr_t)state_knob_value(&state.knobs[i]));
+        *out_owner = state.knobs[i].owner;
+    }
+    return ERR_OK;
+}
+
+static bool is_there(const struct linux_knob *row, const json_t *live, const json_t *want)
+{
+    return live != NULL && (json_equal(live, want) || (row->same != NULL && row->same(live, want)));
+}
+
+static enum err_code compare(const struct linux_knob *row, const struct plan_step *step,
+                             const json_t *live, enum knob_owner owner, struct err *err)
+{
+    if (step->op == STEP_REMOVE) {
+        if (live == NULL || owner == KNOB_OWNER_OTHER)
+            return ERR_OK;
+        return err_set(err, ERR_IO, "kernel took the removal but still shows it");
+    }
+    if (is_there(row, live, step->to))
+        return ERR_OK;
+    if (live != NULL && !step->strict && row->rounded != NULL && row->rounded(live, step->to))
+        return ERR_OK;
+    OWN(str) char *asked = json_canonical(step->to, NULL);
+    OWN(str) char *shown = live == NULL ? strdup("nothing") : json_canonical(live, NULL);
+    if (asked == NULL || shown == NULL)
+        return err_nomem(err);
+    return err_set(err, ERR_IO, "kernel took %.200s but shows %.200s", asked, shown);
+}
+
+static enum err_code apply_step(struct dp_linux *dp, const struct linux_knob *row,
+                                const struct dp_port *port, const struct plan_step *step,
+                                struct err *err)
+{
+    OWN(json) json_t *before = NULL;
+    OWN(json) json_t *after = NULL;
+    enum knob_owner owner;
+    enum err_code code = look(dp, row, port, step, &before, &owner, err);
+    if (code != ERR_OK)
+        return code;
+    /* Nothing is set twice: on some drivers that alone takes the link down. */
+    if (step->op == STEP_REMOVE ? before == NULL : is_there(row, before, step->to))
+        return ERR_OK;
+    if (before != NULL && owner == KNOB_OWNER_OTHER)
+        return err_set(err, ERR_CONFLICT, "what is there is not ours and is left alone");
+    code = row->apply(dp, port, step, err);
+    if (code == ERR_OK)
+        code = look(dp, row, port, step, &after, &owner, err);
+    return code != ERR_OK ? code : compare(row, step, after, owner, err);
+}
+
+static enum err_code linux_apply(struct dp *base, const struct plan_step *step, struct err *err)
+{
+    struct dp_linux *dp = (struct dp_linux *)base;
+    const struct linux_knob *row;
+    const struct dp_port *port;
+    enum err_code code = resolve(dp, step, &row, &port, err);
+    if (code != ERR_OK)
+        return code;
+    code = apply_step(dp, row, port, step, err);
+    if (code != ERR_OK)
+        name_step(step, port, err);
+    return code;
+}
+
+/* Events and life ----------------------------------------------------------------------------- */
+
+static int linux_event_fd(struct dp *base)
+{
+    const struct dp_linux *dp = (struct dp_linux *)base;
+    return dp->events == NULL ? -1 : nl_events_fd(dp->events);
+}
+
+static enum err_code linux_drain(struct dp *base, bool *out_changed, struct err *err)
+{
+    struct dp_linux *dp = (struct dp_linux *)base;
+    if (dp->events != NULL)
+        return nl_events_drain(dp->events, out_changed, err);
+    *out_changed = false;
+    return ERR_OK;
+}
+
+static void linux_free(struct dp *base)
+{
+    struct dp_linux *dp = (struct dp_linux *)base;
+    for (char **name = dp->devices; name != NULL && *name != NULL; name++)
+        free(*name);
+    free(dp->devices);
+    free(dp->root);
+    free(dp->ports);
+    nlx_free(dp->route);
+    nlx_free(dp->genl);
+    nl_events_close(dp->events);
+    free(dp);
+}
+
+static const struct dp_ops linux_ops = {
+    .name = "dp_linux",
+    .inventory = linux_inventory,
+    .observe = linux_observe,
+    .check = linux_check,
+    .apply = linux_apply,
+    .event_fd = linux_event_fd,
+    .drain = linux_drain,
+    .free = linux_free,
+};
+
+static enum err_code copy_config(struct dp_linux *dp, const struct dp_linux_config *config,
+                                 struct err *err)
+{
+    size_t count = 0;
+    dp->root = strdup(config->root == NULL ? "" : config->root);
+    if (dp->root == NULL)
+        return err_nomem(err);
+    if (config->devices == NULL)
+        return ERR_OK;
+    while (config->devices[count] != NULL)
+        count++;
+    if (count > INVENTORY_PORTS_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d devices", INVENTORY_PORTS_MAX);
+    dp->devices = calloc(count + 1, sizeof(*dp->devices));
+    for (size_t i = 0; dp->devices != NULL && i < count; i++) {
+        dp->devices[i] = strdup(config->devices[i]);
+        if (dp->devices[i] == NULL)
+            return err_nomem(err);
+    }
+    return dp->devices == NULL ? err_nomem(err) : ERR_OK;
+}
+
+enum err_code dp_linux_new(const struct dp_linux_config *config, struct dp **out, struct err *err)
+{
+    struct dp_linux *linux_dp = calloc(1, sizeof(*linux_dp));
+    if (linux_dp == NULL)
+        return err_nomem(err);
+    linux_dp->base.ops = &linux_ops;
+    OWN(dp) struct dp *dp = &linux_dp->base;
+    enum err_code code = copy_config(linux_dp, config, err);
+    if (code == ERR_OK)
+        code = nlx_open(NETLINK_ROUTE, &linux_dp->route, err);
+    if (code == ERR_OK)
+        code = nl_events_open(nlx_port(linux_dp->route), &linux_dp->events, err);
+    if (code == ERR_OK)
+        *out = GIVE(dp);
+    return code;
+}

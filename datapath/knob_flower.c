@@ -1,0 +1,207 @@
+/*
+ * datapath/knob_flower.c - tc.flower: a job's filter, in software or in the NIC's flow table.
+ * id = "egress/LABEL" or "ingress/LABEL"; the label is the handle, the family chooses the
+ * preference. Ours by the cookie of the first action.
+ */
+#include "datapath/linux.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "datapath/nl/ethtool.h"
+#include "datapath/nl/tc_flower.h"
+#include "datapath/nl/tc_qdisc.h"
+
+/* The filters that may stand under an id: one a family; more than one is a leftover. */
+struct found {
+    struct flower_info items[2]; /* IPv4, IPv6 */
+    bool present[2];
+};
+
+static enum err_code find(struct dp_linux *dp, const struct dp_port *port, bool egress,
+                          uint32_t label, struct found *out, struct err *err)
+{
+    for (int ipv6 = 0; ipv6 <= 1; ipv6++) {
+        enum err_code code = tc_flower_get(dp->route, port->ifindex, egress, ipv6 == 1, label,
+                                           &out->items[ipv6], &out->present[ipv6], err);
+        if (code != ERR_OK)
+            return code;
+    }
+    return ERR_OK;
+}
+
+static enum err_code add(const struct flower_info *info, bool more, const struct dp_port *port,
+                         struct state *out, struct err *err)
+{
+    char id[KNOB_ID_SIZE];
+    flower_id_format(info->egress, info->handle, id, sizeof(id));
+    json_t *live = flower_value_to_json(&info->value);
+    if (live != NULL && (info->foreign || more))
+        json_object_set_new(live, "other", json_true()); /* more than our form can tell */
+    return linux_observed(out, "tc.flower", port, id, live,
+                          info->ours ? KNOB_OWNER_STELLAR : KNOB_OWNER_OTHER, err);
+}
+
+static enum err_code observe_id(struct dp_linux *dp, const struct dp_port *port, const char *id,
+                                struct state *out, struct err *err)
+{
+    bool egress;
+    uint32_t label;
+    struct found found;
+    enum err_code code = flower_id_parse(id, &egress, &label, err);
+    if (code == ERR_OK)
+        code = find(dp, port, egress, label, &found, err);
+    if (code != ERR_OK)
+        return code;
+    /* Of two the one that is ours counts: the other one is then what must go. */
+    int first = found.present[0] && (found.items[0].ours || !found.present[1]) ? 0 : 1;
+    bool both = found.present[0] && found.present[1];
+    if (!found.present[first])
+        return ERR_OK;
+    return add(&found.items[first], both, port, out, err);
+}
+
+static bool is_candidate(const struct flower_info *info)
+{
+    return info->ours || info->pref == FLOWER_PREF_IPV4 || info->pref == FLOWER_PREF_IPV6;
+}
+
+static int compare_filters(const void *a, const void *b)
+{
+    const struct flower_info *x = a, *y = b;
+    if (x->handle != y->handle)
+        return x->handle < y->handle ? -1 : 1;
+    return x->ours != y->ours ? (x->ours ? -1 : 1) : (x->pref > y->pref) - (x->pref < y->pref);
+}
+
+static enum err_code observe_hook(struct dp_linux *dp, const struct dp_port *port, bool egress,
+                                  struct state *out, struct err *err)
+{
+    OWN_FLOWERS struct flower_list list = {0};
+    enum err_code code = tc_flower_list(dp->route, port->ifindex, egress, &list, err);
+    if (code != ERR_OK)
+        return code;
+    size_t count = 0;
+    for (size_t i = 0; i < list.count; i++)
+        if (is_candidate(&list.items[i]))
+            list.items[count++] = list.items[i];
+    if (count > 1)
+        qsort(list.items, count, sizeof(list.items[0]), compare_filters);
+    for (size_t i = 0; code == ERR_OK && i < count; i++) {
+        bool more = i + 1 < count && list.items[i + 1].handle == list.items[i].handle;
+        if (i == 0 || list.items[i - 1].handle != list.items[i].handle)
+            code = add(&list.items[i], more, port, out, err);
+    }
+    return code;
+}
+
+static enum err_code observe(struct dp_linux *dp, const struct dp_port *port, const char *id,
+                             struct state *out, struct err *err)
+{
+    if (id != NULL)
+        return observe_id(dp, port, id, out, err);
+    struct qdisc_state qdiscs;
+    enum err_code code = tc_qdisc_get(dp->route, port->ifindex, &qdiscs, err);
+    if (code != ERR_OK || !qdiscs.clsact)
+        return code;
+    code = observe_hook(dp, port, true, out, err);
+    return code != ERR_OK ? code : observe_hook(dp, port, false, out, err);
+}
+
+static enum err_code check_offload(struct dp_linux *dp, const struct dp_port *port, struct err *err)
+{
+    struct nlx *genl;
+    struct ethtool_tc_offload offload = {0};
+    enum err_code code = linux_genl(dp, &genl, err);
+    if (code == ERR_OK)
+        code = ethtool_tc_offload_get(genl, port->ifname, &offload, err);
+    if (code != ERR_OK && code != ERR_UNSUPPORTED)
+        return code;
+    if (!offload.possible)
+        return err_set(err, ERR_UNSUPPORTED, "%s has no flow table (no hw-tc-offload)",
+                       port->ifname);
+    if (!offload.active)
+        return err_set(err, ERR_UNSUPPORTED, "hw-tc-offload of %s is off", port->ifname);
+    return ERR_OK;
+}
+
+static enum err_code check(struct dp_linux *dp, const struct dp_port *port,
+                           const struct plan_step *step, struct err *err)
+{
+    bool egress;
+    uint32_t label;
+    struct flower_value value;
+    enum err_code code = flower_id_parse(step->id, &egress, &label, err);
+    if (code != ERR_OK || step->op == STEP_REMOVE)
+        return code;
+    code = flower_value_from_json(step->to, &value, err);
+    if (code == ERR_OK && value.hw)
+        code = check_offload(dp, port, err);
+    return code;
+}
+
+/* Takes our filters of an id away, in both families or in all but one. */
+static enum err_code remove_ours(struct dp_linux *dp, const struct dp_port *port, bool egress,
+                                 uint32_t label, int keep_family, struct err *err)
+{
+    struct found found;
+    enum err_code code = find(dp, port, egress, label, &found, err);
+    for (int ipv6 = 0; code == ERR_OK && ipv6 <= 1; ipv6++)
+        if (ipv6 != keep_family && found.present[ipv6] && found.items[ipv6].ours)
+            code = tc_flower_del(dp->route, port->ifindex, egress, ipv6 == 1, label, err);
+    return code;
+}
+
+static enum err_code set(struct dp_linux *dp, const struct dp_port *port, bool egress,
+                         uint32_t label, const struct flower_value *value, struct err *err)
+{
+    struct found found;
+    int family = value->ipv6 ? 1 : 0;
+    enum err_code code = find(dp, port, egress, label, &found, err);
+    if (code != ERR_OK)
+        return code;
+    if (found.present[family] && !found.items[family].ours)
+        return err_set(err, ERR_CONFLICT, "a filter of somebody else has this handle");
+    struct err problem = ERR_INIT;
+    code = tc_flower_set(dp->route, port->ifindex, egress, label, value, found.present[family],
+                         &problem);
+    if (code == ERR_LIMIT)
+        (void)err_context(&problem, "flow table full");
+    /* EINVAL "Parent Qdisc doesn't exists", ENOENT: no flower or no such action in this kernel. */
+    if (code == ERR_NOT_FOUND)
+        problem.code = code = ERR_UNSUPPORTED;
+    if (code != ERR_OK && err != NULL)
+        *err = problem;
+    return code != ERR_OK ? code : remove_ours(dp, port, egress, label, family, err);
+}
+
+static enum err_code apply(struct dp_linux *dp, const struct dp_port *port,
+                           const struct plan_step *step, struct err *err)
+{
+    bool egress;
+    uint32_t label;
+    struct flower_value value;
+    enum err_code code = flower_id_parse(step->id, &egress, &label, err);
+    if (code != ERR_OK)
+        return code;
+    if (step->op == STEP_REMOVE)
+        return remove_ours(dp, port, egress, label, -1, err);
+    code = flower_value_from_json(step->to, &value, err);
+    return code != ERR_OK ? code : set(dp, port, egress, label, &value, err);
+}
+
+static bool same(const json_t *live, const json_t *want)
+{
+    struct flower_value is, wanted;
+    struct err err = ERR_INIT;
+    return flower_value_from_json(live, &is, &err) == ERR_OK &&
+           flower_value_from_json(want, &wanted, &err) == ERR_OK && tc_flower_same(&is, &wanted);
+}
+
+const struct linux_knob knob_flower = {
+    .kind = "tc.flower",
+    .observe = observe,
+    .check = check,
+    .apply = apply,
+    .same = same,
+};

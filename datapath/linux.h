@@ -1,0 +1,88 @@
+#pragma once
+/*
+ * datapath/linux.h - what the files of dp_linux share: the provider, its ports, and the table of
+ * knob kinds (a kind is a file knob_*.c and a row in linux_knobs[]). Nobody else includes it.
+ */
+
+#include "datapath/dp_linux.h"
+#include "datapath/nl/events.h"
+#include "datapath/nl/link.h"
+#include "datapath/nl/nlx.h"
+
+#define DP_SYSFS_MAX 128
+
+struct dp_port {
+    char id[PORT_ID_SIZE]; /* bus address "/" port; the key */
+    char ifname[IFNAME_SIZE];
+    int ifindex;
+    char bus[32];    /* "pci", "platform"; "" = none */
+    char device[64]; /* name on the bus, "" = none */
+    char driver[64]; /* "" = unknown */
+    uint32_t mtu_bytes;
+    char sysfs[DP_SYSFS_MAX]; /* "/sys/class/net/NAME" */
+};
+
+struct dp_linux {
+    struct dp base;
+    char *root;     /* owned, "" in real life */
+    char **devices; /* owned, NULL-terminated; NULL = all with a device */
+    struct nlx *route;
+    struct nlx *genl; /* NULL until needed; linux_genl() */
+    struct nl_events *events;
+    struct dp_port *ports; /* owned; of the last scan, sorted by id; see linux_port() */
+    size_t port_count;
+};
+
+/* Looks again which ports there are. problems (may be NULL): what could not be listed, appended. */
+ERR_MUST_CHECK enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err);
+/* The port of an id, borrowed until the next scan; looks again when the interface has changed. */
+ERR_MUST_CHECK enum err_code linux_port(struct dp_linux *dp, const char *id,
+                                        const struct dp_port **out, struct err *err);
+ERR_MUST_CHECK enum err_code linux_genl(struct dp_linux *dp, struct nlx **out, struct err *err);
+ERR_MUST_CHECK enum err_code linux_inventory(struct dp *dp, json_t **out, struct err *err);
+
+/*
+ * What drivers do not tell and probing cannot find: facts by driver name, from their sources. A
+ * driver that is not in the table has all fields 0.
+ */
+struct vendor {
+    const char *driver;
+    int64_t maxrate_unit_bps; /* dcb max rate is floored to this; 0 = unknown */
+    bool no_app;              /* has dcb operations but does not look at the DSCP table */
+};
+const struct vendor *vendor_get(const char *driver);
+
+/* Knob kinds ---------------------------------------------------------------------------------- */
+
+/* port is NULL for the host's kinds. Values are in the form of doc/knobs.md. */
+struct linux_knob {
+    const char *kind;
+    /* Adds what is there to *out. id NULL: all of the kind on the port. What this node or device
+     * cannot do at all is ERR_UNSUPPORTED; an absent member of a set is no error and adds nothing.
+     */
+    enum err_code (*observe)(struct dp_linux *dp, const struct dp_port *port, const char *id,
+                             struct state *out, struct err *err);
+    /* As dp_ops.check; the value's form included. */
+    enum err_code (*check)(struct dp_linux *dp, const struct dp_port *port,
+                           const struct plan_step *step, struct err *err);
+    /* Sets; dp_linux reads back and compares. */
+    enum err_code (*apply)(struct dp_linux *dp, const struct dp_port *port,
+                           const struct plan_step *step, struct err *err);
+    /* Whether the kernel cannot tell the two values apart (its unit is coarser than ours, or the
+     * wanted one leaves something to the driver); NULL: only equal ones are the same. */
+    bool (*same)(const json_t *live, const json_t *want);
+    /* Whether live is want, rounded as the hardware rounds: fine unless the step is strict. NULL:
+     * never. */
+    bool (*rounded)(const json_t *live, const json_t *want);
+};
+
+extern const struct linux_knob knob_modparam, knob_sysctl, knob_thp, knob_mtu, knob_app, knob_ets,
+    knob_maxrate, knob_buffer, knob_pfc, knob_clsact, knob_qdisc, knob_class, knob_flower;
+
+extern const struct linux_knob *const linux_knobs[]; /* NULL-terminated */
+const struct linux_knob *linux_knob_get(const char *kind);
+
+/* Adds one live value, taken over also on failure; NULL is ERR_NOMEM. */
+ERR_MUST_CHECK enum err_code linux_observed(struct state *out, const char *kind,
+                                            const struct dp_port *port, const char *id,
+                                            json_t *live, enum knob_owner owner, struct err *err);

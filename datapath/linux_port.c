@@ -1,0 +1,180 @@
+/*
+ * datapath/linux_port.c - which ports this node has: netdevs over devices, keyed by bus address.
+ */
+#include "datapath/linux.h"
+
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datapath/sys/sys.h"
+
+static bool is_named(const struct dp_linux *dp, const char *ifname)
+{
+    for (char **name = dp->devices; name != NULL && *name != NULL; name++)
+        if (strcmp(*name, ifname) == 0)
+            return true;
+    return false;
+}
+
+static int dev_port(const struct dp_linux *dp, const char *sysfs)
+{
+    char path[DP_SYSFS_MAX + 16], text[16];
+    snprintf(path, sizeof(path), "%s/dev_port", sysfs);
+    if (sys_read(dp->root, path, text, sizeof(text), NULL))
+        return 0;
+    int port = atoi(text);
+    return port < 0 ? 0 : port;
+}
+
+/* Fills in what sysfs knows. A virtual interface that was asked for by name is known by its name:
+ * it has no other identity. */
+static void describe(const struct dp_linux *dp, const struct link_info *link, struct dp_port *out)
+{
+    char path[DP_SYSFS_MAX + 32];
+    *out = (struct dp_port){.ifindex = link->ifindex, .mtu_bytes = link->mtu_bytes};
+    snprintf(out->ifname, sizeof(out->ifname), "%s", link->name);
+    snprintf(out->sysfs, sizeof(out->sysfs), "/sys/class/net/%s", link->name);
+    snprintf(path, sizeof(path), "%s/device", out->sysfs);
+    if (!sys_link_name(dp->root, path, out->device, sizeof(out->device))) {
+        snprintf(out->id, sizeof(out->id), "virtual.%s/0", out->ifname);
+        return;
+    }
+    snprintf(out->id, sizeof(out->id), "%s/%d", out->device, dev_port(dp, out->sysfs));
+    snprintf(path, sizeof(path), "%s/device/subsystem", out->sysfs);
+    (void)sys_link_name(dp->root, path, out->bus, sizeof(out->bus));
+    snprintf(path, sizeof(path), "%s/device/driver", out->sysfs);
+    (void)sys_link_name(dp->root, path, out->driver, sizeof(out->driver));
+}
+
+static bool is_wanted(const struct dp_linux *dp, const struct link_info *link,
+                      const struct dp_port *port)
+{
+    if (dp->devices != NULL)
+        return is_named(dp, link->name);
+    return port->device[0] != '\0' && link->kind[0] == '\0';
+}
+
+static int compare_ports(const void *a, const void *b)
+{
+    const struct dp_port *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    return order != 0 ? order : (x->ifindex > y->ifindex) - (x->ifindex < y->ifindex);
+}
+
+static void tell(json_t *problems, const char *subject, json_t *text)
+{
+    if (problems != NULL)
+        json_array_append_new(problems,
+                              json_pack("{s:s,s:o}", "subject", subject, "problem", text));
+    else
+        json_decref(text);
+}
+
+/* Two netdevs of one device with one port number (representors): the first keeps the id. */
+static size_t drop_doubles(struct dp_port *ports, size_t count, json_t *problems)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && strcmp(ports[kept - 1].id, ports[i].id) == 0)
+            tell(problems, ports[i].id,
+                 json_sprintf("%s has the same bus address and port as %s and is left out",
+                              ports[i].ifname, ports[kept - 1].ifname));
+        else
+            ports[kept++] = ports[i];
+    }
+    return kept;
+}
+
+static void tell_missing(const struct dp_linux *dp, json_t *problems)
+{
+    for (char **name = dp->devices; name != NULL && *name != NULL; name++) {
+        bool found = false;
+        for (size_t i = 0; i < dp->port_count; i++)
+            found |= strcmp(dp->ports[i].ifname, *name) == 0;
+        if (!found)
+            tell(problems, *name, json_string("the interface is not there"));
+    }
+}
+
+enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err)
+{
+    OWN_LINKS struct link_list links = {0};
+    enum err_code code = link_list(dp->route, &links, err);
+    if (code != ERR_OK)
+        return code;
+    struct dp_port *ports = calloc(INVENTORY_PORTS_MAX, sizeof(*ports));
+    if (ports == NULL)
+        return err_nomem(err);
+    size_t count = 0;
+    for (size_t i = 0; i < links.count; i++) {
+        struct dp_port port;
+        describe(dp, &links.items[i], &port);
+        if (!is_wanted(dp, &links.items[i], &port))
+            continue;
+        if (count == INVENTORY_PORTS_MAX) {
+            tell(problems, port.ifname, json_string("there are more ports than a node may have"));
+            break;
+        }
+        ports[count++] = port;
+    }
+    qsort(ports, count, sizeof(*ports), compare_ports);
+    free(dp->ports);
+    dp->ports = ports;
+    dp->port_count = drop_doubles(ports, count, problems);
+    tell_missing(dp, problems);
+    return ERR_OK;
+}
+
+static const struct dp_port *find(const struct dp_linux *dp, const char *id)
+{
+    for (size_t i = 0; i < dp->port_count; i++)
+        if (strcmp(dp->ports[i].id, id) == 0)
+            return &dp->ports[i];
+    return NULL;
+}
+
+/* The interface still has its name and stands on the same device. */
+static bool is_current(const struct dp_linux *dp, const struct dp_port *port)
+{
+    char name[IF_NAMESIZE], path[DP_SYSFS_MAX + 16], device[64] = "";
+    if (if_indextoname((unsigned)port->ifindex, name) == NULL || strcmp(name, port->ifname) != 0)
+        return false;
+    snprintf(path, sizeof(path), "%s/device", port->sysfs);
+    (void)sys_link_name(dp->root, path, device, sizeof(device));
+    return strcmp(device, port->device) == 0;
+}
+
+enum err_code linux_port(struct dp_linux *dp, const char *id, const struct dp_port **out,
+                         struct err *err)
+{
+    const struct dp_port *port = find(dp, id);
+    if (port == NULL || !is_current(dp, port)) {
+        enum err_code code = linux_scan(dp, NULL, err);
+        if (code != ERR_OK)
+            return code;
+        port = find(dp, id);
+    }
+    if (port == NULL)
+        return err_set(err, ERR_NOT_FOUND, "port %s is not there", id);
+    *out = port;
+    return ERR_OK;
+}
+
+const struct vendor *vendor_get(const char *driver)
+{
+    /* mlx5: en_dcbnl.c; units of 100 Mb/s up to 25.5 Gb/s, 1 Gb/s above. mlx4: en_dcb_nl.c has no
+     * ieee_setapp. solar_rdma: the lab's test NIC. */
+    static const struct vendor vendors[] = {
+        {.driver = "mlx5_core", .maxrate_unit_bps = INT64_C(100000000)},
+        {.driver = "mlx4_en", .maxrate_unit_bps = INT64_C(100000000), .no_app = true},
+        {.driver = "mlx4_core", .maxrate_unit_bps = INT64_C(100000000), .no_app = true},
+        {.driver = "solar_rdma", .maxrate_unit_bps = INT64_C(100000000)},
+    };
+    static const struct vendor unknown = {.driver = ""};
+    for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
+        if (strcmp(vendors[i].driver, driver) == 0)
+            return &vendors[i];
+    return &unknown;
+}
