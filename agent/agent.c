@@ -48,11 +48,8 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
         agent->retry_latest = outcome.transient;
     if (outcome.again)
         arm_debounce(agent);
-    if (outcome.receipt == NULL) {
-        if (cause == RECONCILE_CHECK)
-            agent->told[0] = '\0'; /* in order again: the same fault later is news */
+    if (outcome.receipt == NULL)
         return ERR_OK;
-    }
     enum receipt_result result = outcome.receipt->result;
     *out_failed = *out_failed || result == RECEIPT_STUCK || result == RECEIPT_ROLLED_BACK ||
                   result == RECEIPT_REFUSED;
@@ -350,7 +347,8 @@ void agent_reload(struct agent *agent)
 {
     agent->failures = 0;
     agent->paused_until_ns = 0;
-    agent->refused[0] = agent->told[0] = agent->inventory[0] = '\0';
+    agent->refused[0] = agent->inventory[0] = '\0';
+    agent->told = (struct told){0};
     agent_tell_inventory(agent);
     if (reconcile_latest(agent->reconcile) != NULL)
         run_latest(agent, false);

@@ -32,14 +32,19 @@ struct agent {
     uint64_t repairs;
     int64_t paused_until_ns; /* 0 = not */
 
-    char told[DIGEST_TEXT_MAX];      /* digest of the last fault that a check told */
+    struct told {
+        bool good;                    /* the node was what it should be, or deviated as told */
+        char digest[DIGEST_TEXT_MAX]; /* of the plan; "" = nothing was told */
+        char observed[DIGEST_TEXT_MAX];
+        char print[DIGEST_TEXT_MAX]; /* of result and problem too */
+    } told;                          /* what the server heard last */
     char refused[DIGEST_TEXT_MAX];   /* of the bytes of the last body that was no plan of ours */
     char inventory[DIGEST_TEXT_MAX]; /* of the last one told */
     struct agent_stats stats;
 };
 
-/* Logs the outcome, keeps its receipt for the server, sends the state. `retried`: not again what
- * the last one already said. */
+/* Logs the outcome, keeps its receipt for the server, sends the state. `retried`: not what the
+ * server heard last already. */
 void agent_tell(struct agent *agent, struct outcome *outcome, bool retried);
 
 /* Drift was repaired: too often in too short a time pauses the repairs and says so. */

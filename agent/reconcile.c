@@ -9,7 +9,7 @@
  *          v
  *      [ plan_diff ] - what earlier deviations explain
  *          | steps                no steps
- *          |---------------------------------------------> unchanged (a check: silence)
+ *          |---------------------------------------------> unchanged
  *          v                 any step unsupported
  *      [ check every step ]------------------------------> refused, every one of them named
  *          |
@@ -156,11 +156,9 @@ static void become_good(struct run *run)
         return;
     OWN(json) json_t *document = plan_to_json(run->plan);
     struct err err = ERR_INIT;
-    if (document == NULL)
-        err_nomem(&err);
-    else
-        (void)keep_write(r->state_dir, PLAN_FILE, document, &err);
-    if (err.code != ERR_OK) {
+    enum err_code code =
+        document == NULL ? err_nomem(&err) : keep_write(r->state_dir, PLAN_FILE, document, &err);
+    if (code != ERR_OK) {
         log_error("agent", "node %s: the last good plan cannot be stored: %s", r->node, err.text);
         report_problem(run->out->receipt, "the last good plan cannot be stored: %s", err.text);
     }
@@ -172,14 +170,11 @@ static void become_good(struct run *run)
 static enum err_code nothing_to_do(struct run *run, struct err *err)
 {
     struct reconcile *r = run->r;
-    struct receipt *receipt = run->out->receipt;
     enum err_code code = tell_watched(run, err);
     if (code == ERR_OK)
         code = tell_state(run, &run->before, err);
     if (code != ERR_OK)
         return code;
-    if (run->cause == RECONCILE_CHECK && receipt->result == RECEIPT_UNCHANGED)
-        outcome_release(run->out);     /* as it was: nothing to tell */
     if (run->cause != RECONCILE_CHECK) /* nothing deviates */
         plan_steps_release(&r->accepted);
     become_good(run);

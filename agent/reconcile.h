@@ -36,7 +36,7 @@ enum reconcile_cause {
 };
 
 struct outcome {
-    struct receipt *receipt; /* owned; NULL = nothing to tell */
+    struct receipt *receipt; /* owned; NULL = there was no plan */
     json_t *state;           /* owned; the node's state, when it is not the plan's; else NULL */
     bool transient;          /* nothing was decided (unreadable, disk full): worth another try */
     bool repaired;           /* drift was taken back */

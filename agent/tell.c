@@ -72,25 +72,60 @@ static void keep_receipt(struct agent *agent, const struct receipt *receipt)
         agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
 }
 
-/* Everything that makes one telling differ from another. */
-static void fingerprint(const struct receipt *receipt, char out[DIGEST_TEXT_MAX])
+static bool is_good(const struct receipt *receipt)
 {
-    char text[2 * DIGEST_TEXT_MAX + ERR_TEXT_MAX + 32];
-    int n = snprintf(text, sizeof(text), "%d %s %s %s", (int)receipt->result, receipt->digest,
-                     receipt->observed, receipt->problem);
-    bytes_digest(text, n < 0 ? 0 : strlen(text), out);
+    switch (receipt->result) {
+    case RECEIPT_APPLIED:
+    case RECEIPT_UNCHANGED:
+        return true;
+    case RECEIPT_DRIFT:
+        return strcmp(receipt->observed, receipt->digest) == 0;
+    case RECEIPT_ROLLED_BACK:
+    case RECEIPT_REFUSED:
+    case RECEIPT_STUCK:
+        break;
+    }
+    return false;
+}
+
+static void told_from(const struct receipt *receipt, struct told *out)
+{
+    char text[3 * DIGEST_TEXT_MAX + ERR_TEXT_MAX];
+    *out = (struct told){.good = is_good(receipt)};
+    memcpy(out->digest, receipt->digest, sizeof(out->digest));
+    memcpy(out->observed, receipt->observed, sizeof(out->observed));
+    snprintf(text, sizeof(text), "%d %s %s %s", (int)receipt->result, receipt->digest,
+             receipt->observed, receipt->problem);
+    bytes_digest(text, strlen(text), out->print);
+}
+
+/* What a timed or repeated pass found and the server heard last, or need not hear. */
+static bool is_stale_news(const struct agent *agent, const struct outcome *outcome,
+                          const struct told *now)
+{
+    const struct told *last = &agent->told;
+    if (outcome->repaired)
+        return false;
+    if (strcmp(now->print, last->print) == 0)
+        return true;
+    if (outcome->receipt->result != RECEIPT_UNCHANGED)
+        return false;
+    /* While a newer plan stands refused, that the old one holds is no news: it would hide it. */
+    if (reconcile_latest(agent->reconcile) != NULL)
+        return true;
+    return last->good && strcmp(now->digest, last->digest) == 0 &&
+           strcmp(now->observed, last->observed) == 0;
 }
 
 void agent_tell(struct agent *agent, struct outcome *outcome, bool retried)
 {
-    char print[DIGEST_TEXT_MAX];
+    struct told now;
     if (outcome->receipt == NULL)
         return;
-    fingerprint(outcome->receipt, print);
-    bool known = retried && !outcome->repaired && strcmp(print, agent->told) == 0;
-    memcpy(agent->told, print, sizeof(print));
-    if (known)
+    told_from(outcome->receipt, &now);
+    if (retried && is_stale_news(agent, outcome, &now))
         return;
+    agent->told = now;
     log_receipt(agent, outcome->receipt);
     keep_receipt(agent, outcome->receipt);
     if (outcome->state != NULL && agent->started)

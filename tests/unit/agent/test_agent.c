@@ -1,0 +1,575 @@
+/*
+ * tests/unit/agent/test_agent.c - an agent on a loop with a link of our own: plans, drift, fights,
+ * receipts that wait, restarts.
+ */
+#include "agent_test.h"
+
+#include "agent/agent.h"
+#include "agent/outbox.h"
+
+struct fake_link {
+    struct link base;
+    struct site *site;
+};
+
+struct site {
+    char dir[TEST_PATH_MAX];
+    struct clock_fake clock;
+    struct loop *loop;
+    struct dp *dp;
+    struct agent *agent;
+    /* what the link saw */
+    struct link_events events;
+    bool started;
+    int inventories, states, receipts;
+    json_t *receipt, *state; /* the last ones */
+    char known[DIGEST_TEXT_MAX];
+    bool has_known;
+    bool server; /* acknowledges receipts at once */
+    int asked, kill_at;
+};
+
+static struct site *site_of(struct link *link)
+{
+    return ((struct fake_link *)link)->site;
+}
+
+static void fake_start(struct link *link, const struct link_events *events)
+{
+    site_of(link)->events = *events;
+    site_of(link)->started = true;
+}
+
+static void fake_inventory(struct link *link, const json_t *document)
+{
+    assert_true(json_is_object(document));
+    site_of(link)->inventories++;
+}
+
+static void fake_state(struct link *link, const json_t *document)
+{
+    struct site *site = site_of(link);
+    site->states++;
+    json_decref(site->state);
+    site->state = json_deep_copy(document);
+}
+
+static void fake_receipt(struct link *link, const json_t *document)
+{
+    struct site *site = site_of(link);
+    site->receipts++;
+    json_decref(site->receipt);
+    site->receipt = json_deep_copy(document);
+}
+
+static void fake_known(struct link *link, const char *digest)
+{
+    snprintf(site_of(link)->known, DIGEST_TEXT_MAX, "%s", digest);
+    site_of(link)->has_known = true;
+}
+
+static void fake_free(struct link *link)
+{
+    site_of(link)->started = false;
+    free(link);
+}
+
+static const struct link_ops fake_ops = {
+    .start = fake_start,
+    .inventory = fake_inventory,
+    .state = fake_state,
+    .receipt = fake_receipt,
+    .known = fake_known,
+    .free = fake_free,
+};
+
+static bool kill_now(void *arg)
+{
+    struct site *site = arg;
+    site->asked++;
+    return site->kill_at != 0 && site->asked >= site->kill_at;
+}
+
+static void wake_every(struct site *site, int64_t check_ns)
+{
+    struct err err = ERR_INIT;
+    struct fake_link *link = calloc(1, sizeof(*link));
+    assert_non_null(link);
+    link->base.ops = &fake_ops;
+    link->site = site;
+    struct agent_config config = {
+        .node = NODE,
+        .state_dir = site->dir,
+        .boot_id = "boot",
+        .clock = &site->clock.base,
+        .check_ns = check_ns,
+        .killed = kill_now,
+        .killed_arg = site,
+    };
+    site->asked = site->kill_at = 0;
+    site->has_known = false;
+    assert_ok(agent_new(site->loop, &config, site->dp, &link->base, &site->agent, &err));
+    assert_ok(agent_start(site->agent, &err));
+    assert_true(site->has_known);
+}
+
+static void wake(struct site *site)
+{
+    wake_every(site, 0);
+}
+
+static void sleep_agent(struct site *site)
+{
+    agent_free(site->agent);
+    site->agent = NULL;
+    assert_false(site->started);
+}
+
+static void site_open(struct site *site)
+{
+    struct err err = ERR_INIT;
+    memset(site, 0, sizeof(*site));
+    test_folder(site->dir);
+    clock_fake_init(&site->clock, 1700000000000000);
+    assert_ok(loop_new(&site->loop, &err));
+    site->dp = make_sim();
+    wake(site);
+}
+
+static void site_close(struct site *site)
+{
+    if (site->agent != NULL)
+        sleep_agent(site);
+    json_decref(site->receipt);
+    json_decref(site->state);
+    dp_free(site->dp);
+    loop_free(site->loop);
+    remove_folder(site->dir);
+}
+
+/* The server says it has the receipt; the next one comes. */
+static void acknowledge(struct site *site)
+{
+    site->events.event(site->events.arg, LINK_RECEIPT_DONE);
+}
+
+/* As the server's answer; true = it was news. */
+static bool send_json(struct site *site, const json_t *json)
+{
+    size_t len;
+    char *text = json_canonical(json, &len);
+    bool news = site->events.plan(site->events.arg, text, len);
+    free(text);
+    return news;
+}
+
+static bool send_plan(struct site *site, const char *node, int64_t generation,
+                      const struct row *rows)
+{
+    struct plan *plan = make_plan_of(node, generation, rows);
+    json_t *json = plan_to_json(plan);
+    bool news = send_json(site, json);
+    json_decref(json);
+    plan_free(plan);
+    return news;
+}
+
+static const char *last_result(const struct site *site)
+{
+    return json_string_value(json_object_get(site->receipt, "result"));
+}
+
+static const char *last_problem(const struct site *site)
+{
+    const char *problem = json_string_value(json_object_get(site->receipt, "problem"));
+    return problem == NULL ? "" : problem;
+}
+
+static void good_plan(struct site *site)
+{
+    assert_true(send_plan(site, NODE, 1, plan_a));
+    assert_string_equal(last_result(site), "applied");
+    acknowledge(site);
+}
+
+static void turn(struct site *site, int64_t ms)
+{
+    struct err err = ERR_INIT;
+    struct clock *clock = clock_system();
+    int64_t end_ns = clock->mono_ns(clock) + ms * NS_PER_MS;
+    while (clock->mono_ns(clock) < end_ns)
+        assert_ok(loop_turn(site->loop, 10, &err));
+}
+
+static void a_start_sends_the_inventory_and_asks_for_any_plan(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    assert_int_equal(site.inventories, 1);
+    assert_int_equal(site.receipts, 0);
+    assert_string_equal(site.known, "");
+    site_close(&site);
+}
+
+static void a_plan_is_applied_receipted_and_known(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    assert_int_equal(site.receipts, 1);
+    assert_string_equal(site.known, json_string_value(json_object_get(site.receipt, "observed")));
+    assert_false(send_plan(&site, NODE, 1, plan_a)); /* no news */
+    assert_int_equal(site.receipts, 1);
+    assert_false(kept(site.dir, OUTBOX_FILE));
+    site_close(&site);
+}
+
+static void hostile_answers_are_refused_and_the_good_plan_stays(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    char known[DIGEST_TEXT_MAX];
+    memcpy(known, site.known, sizeof(known));
+    int calls = dp_sim_apply_count(site.dp);
+
+    assert_false(send_plan(&site, "n2", 2, plan_b)); /* another node's */
+    assert_string_equal(last_result(&site), "refused");
+    assert_contains(last_problem(&site), "n2");
+    acknowledge(&site);
+
+    struct plan *plan = make_plan(2, plan_b);
+    json_t *json = plan_to_json(plan);
+    json_object_set_new(json, "digest", json_string(known)); /* a wrong digest */
+    assert_false(send_json(&site, json));
+    assert_string_equal(last_result(&site), "refused");
+    assert_contains(last_problem(&site), "digest");
+    acknowledge(&site);
+
+    json_t *knob = json_array_get(json_object_get(json, "knobs"), 0);
+    json_object_set_new(knob, "kind", json_string("dcb.unheard")); /* a newer server */
+    assert_false(send_json(&site, json));
+    assert_contains(last_problem(&site), "dcb.unheard");
+    acknowledge(&site);
+    int receipts = site.receipts;
+    assert_false(send_json(&site, json)); /* the same bytes: said once */
+    assert_int_equal(site.receipts, receipts);
+    json_decref(json);
+    plan_free(plan);
+
+    static const char *const texts[] = {"", "{", "null", "[1]", "\x80", "{\"version\":2}"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_false(site.events.plan(site.events.arg, texts[i], strlen(texts[i])));
+        assert_string_equal(last_result(&site), "refused");
+        acknowledge(&site);
+    }
+    assert_int_equal(dp_sim_apply_count(site.dp), calls);
+    assert_string_equal(site.known, known);
+    assert_true(send_plan(&site, NODE, 2, plan_b)); /* and a right one still goes */
+    assert_string_equal(last_result(&site), "applied");
+    site_close(&site);
+}
+
+static void a_failed_plan_is_known_and_tried_again_on_reload(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    dp_sim_fail_apply(site.dp, 3, false);
+    assert_true(send_plan(&site, NODE, 2, plan_b));
+    assert_string_equal(last_result(&site), "rolled-back");
+    acknowledge(&site);
+    assert_string_equal(site.known, json_string_value(json_object_get(site.receipt, "digest")));
+    assert_false(send_plan(&site, NODE, 2, plan_b));
+    agent_reload(site.agent);
+    assert_int_equal(agent_stats(site.agent)->results[RECEIPT_APPLIED], 2);
+    site_close(&site);
+}
+
+static void drift_is_seen_by_its_event_repaired_and_told(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    char *wanted = picture(site.dp);
+    turn(&site, 250);
+    uint64_t checks = agent_stats(site.agent)->checks;
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    poke(site.dp, "dcb.app", "sim.0/0", "", "[]");
+    turn(&site, 300);
+    assert_int_equal(agent_stats(site.agent)->checks, checks + 1); /* both in one, no loop */
+    assert_string_equal(last_result(&site), "drift");
+    assert_int_equal(json_array_size(json_object_get(site.receipt, "steps")), 2);
+    assert_int_equal(site.states, 1);
+    assert_picture(site.dp, wanted);
+    free(wanted);
+    site_close(&site);
+}
+
+static void observe_only_drift_is_told_once_and_not_repaired(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    static const struct row rows[] = {
+        {"link.mtu", "sim.0/0", "", "1500", false, true},
+        {NULL, NULL, NULL, NULL, false, false},
+    };
+    assert_true(send_plan(&site, NODE, 1, rows));
+    acknowledge(&site);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "9000");
+    turn(&site, 250);
+    assert_string_equal(last_result(&site), "drift");
+    int receipts = site.receipts;
+    poke(site.dp, "dcb.app", "sim.0/0", "", "[]"); /* an event for nothing */
+    turn(&site, 250);
+    assert_int_equal(site.receipts, receipts);
+    assert_int_equal(dp_sim_apply_count(site.dp), 0);
+    site_close(&site);
+}
+
+static void a_fight_is_paused_and_said(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    for (int i = 0; i <= AGENT_FIGHT_MAX; i++) {
+        poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+        turn(&site, 200);
+        acknowledge(&site);
+        clock_fake_advance(&site.clock, NS_PER_S);
+    }
+    assert_int_equal(agent_stats(site.agent)->results[RECEIPT_DRIFT], AGENT_FIGHT_MAX + 1);
+    assert_contains(last_problem(&site), "something else changes it");
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    turn(&site, 200);
+    assert_int_equal(agent_stats(site.agent)->results[RECEIPT_DRIFT], AGENT_FIGHT_MAX + 1);
+    clock_fake_advance(&site.clock, AGENT_FIGHT_PAUSE_NS);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1501");
+    turn(&site, 200);
+    assert_int_equal(agent_stats(site.agent)->results[RECEIPT_DRIFT], AGENT_FIGHT_MAX + 2);
+    site_close(&site);
+}
+
+static void slow_drift_is_no_fight(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    for (int i = 0; i < 2 * AGENT_FIGHT_MAX; i++) {
+        poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+        turn(&site, 150);
+        acknowledge(&site);
+        assert_string_equal(last_problem(&site), "");
+        clock_fake_advance(&site.clock, AGENT_FIGHT_WINDOW_NS / AGENT_FIGHT_MAX);
+    }
+    assert_int_equal(agent_stats(site.agent)->results[RECEIPT_DRIFT], 2 * AGENT_FIGHT_MAX);
+    site_close(&site);
+}
+
+static void drift_without_an_event_is_found_by_the_timed_check(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    sleep_agent(&site);
+    wake_every(&site, 100 * NS_PER_MS);
+    acknowledge(&site); /* "unchanged", of the start */
+    turn(&site, 30);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    bool changed;
+    struct err err = ERR_INIT;
+    assert_ok(dp_drain(site.dp, &changed, &err)); /* the event is lost */
+    turn(&site, 300);
+    assert_string_equal(last_result(&site), "drift");
+    site_close(&site);
+}
+
+static void a_repair_that_keeps_failing_is_told_once_and_its_end_too(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    dp_sim_fail_all(site.dp, true);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    turn(&site, 200);
+    assert_string_equal(last_result(&site), "rolled-back");
+    acknowledge(&site);
+    int receipts = site.receipts;
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    turn(&site, 200);
+    assert_int_equal(site.receipts, receipts);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "4200"); /* somebody put it right by hand */
+    turn(&site, 200);
+    assert_int_equal(site.receipts, receipts + 1);
+    assert_string_equal(last_result(&site), "unchanged");
+    site_close(&site);
+}
+
+static void an_unreadable_port_is_tried_again_by_the_timer(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    sleep_agent(&site);
+    wake_every(&site, 50 * NS_PER_MS);
+    static const struct row rows[] = {
+        {"link.mtu", "sim.9/0", "", "4200", false, false},
+        {NULL, NULL, NULL, NULL, false, false},
+    };
+    assert_true(send_plan(&site, NODE, 1, rows));
+    assert_string_equal(last_result(&site), "refused");
+    acknowledge(&site);
+    int receipts = site.receipts;
+    turn(&site, 200);
+    assert_int_equal(site.receipts, receipts); /* tried, and nothing new to say */
+    struct dp_sim_config config = {.port_count = 10};
+    struct dp *more = NULL;
+    struct err err = ERR_INIT;
+    assert_ok(dp_sim_new(&config, &more, &err));
+    sleep_agent(&site);
+    dp_free(site.dp);
+    site.dp = more;
+    wake(&site);
+    assert_true(send_plan(&site, NODE, 1, rows));
+    assert_string_equal(last_result(&site), "applied");
+    site_close(&site);
+}
+
+static void undelivered_receipts_are_delivered_after_a_restart_in_order(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    assert_true(send_plan(&site, NODE, 1, plan_a));
+    assert_true(send_plan(&site, NODE, 2, plan_b));
+    assert_int_equal(site.receipts, 1); /* the second waits for the first */
+    assert_true(kept(site.dir, OUTBOX_FILE));
+    sleep_agent(&site);
+    wake(&site);
+    assert_int_equal(json_integer_value(json_object_get(site.receipt, "generation")), 1);
+    acknowledge(&site);
+    assert_int_equal(json_integer_value(json_object_get(site.receipt, "generation")), 2);
+    acknowledge(&site);
+    assert_string_equal(last_result(&site), "unchanged"); /* of the start */
+    acknowledge(&site);
+    assert_false(kept(site.dir, OUTBOX_FILE));
+    site_close(&site);
+}
+
+static void the_outbox_is_bounded(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    for (int64_t i = 1; i <= 3 * OUTBOX_MAX; i++)
+        assert_true(send_plan(&site, NODE, i, i % 2 ? plan_a : plan_b));
+    int left = 0;
+    while (kept(site.dir, OUTBOX_FILE)) {
+        acknowledge(&site);
+        left++;
+    }
+    assert_int_equal(left, OUTBOX_MAX);
+    assert_int_equal(json_integer_value(json_object_get(site.receipt, "generation")),
+                     3 * OUTBOX_MAX);
+    site_close(&site);
+}
+
+static void a_corrupt_outbox_is_set_aside(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "{]", "{\"version\":1,\"receipts\":[{}]}"};
+    struct site site;
+    site_open(&site);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        sleep_agent(&site);
+        scribble(site.dir, OUTBOX_FILE, texts[i]);
+        clock_fake_advance(&site.clock, NS_PER_S);
+        wake(&site);
+        assert_false(kept(site.dir, OUTBOX_FILE));
+        assert_int_equal(count_files(site.dir, "receipt.json.corrupt-"), (int)i + 1);
+    }
+    site_close(&site);
+}
+
+static void killed_anywhere_the_next_agent_converges_with_the_server(void **state)
+{
+    (void)state;
+    bool killed = true;
+    for (int k = 1; killed; k++) {
+        struct site site;
+        site_open(&site);
+        good_plan(&site);
+        site.asked = 0;
+        site.kill_at = k;
+        send_plan(&site, NODE, 2, plan_b);
+        killed = site.asked >= k;
+        sleep_agent(&site);
+        wake(&site);
+        send_plan(&site, NODE, 2, plan_b); /* what the server does when another digest is known */
+        struct plan *wanted = make_plan(2, plan_b);
+        assert_string_equal(site.known, wanted->digest);
+        plan_free(wanted);
+        while (kept(site.dir, OUTBOX_FILE))
+            acknowledge(&site);
+        assert_string_equal(site.known,
+                            json_string_value(json_object_get(site.receipt, "observed")));
+        site_close(&site);
+    }
+}
+
+static void once_makes_the_node_what_the_last_good_plan_wants(void **state)
+{
+    (void)state;
+    struct site site;
+    struct err err = ERR_INIT;
+    site_open(&site);
+    good_plan(&site);
+    char *wanted = picture(site.dp);
+    sleep_agent(&site);
+    dp_free(site.dp);
+    site.dp = make_sim();
+    struct agent_config config = {
+        .node = NODE, .state_dir = site.dir, .boot_id = "", .clock = &site.clock.base};
+    assert_ok(agent_new(site.loop, &config, site.dp, NULL, &site.agent, &err));
+    assert_ok(agent_once(site.agent, &err));
+    assert_picture(site.dp, wanted);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    dp_sim_fail_all(site.dp, true);
+    assert_fails(agent_once(site.agent, &err), ERR_UNAVAILABLE);
+    assert_contains(err.text, "link.mtu");
+    free(wanted);
+    site_close(&site);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_start_sends_the_inventory_and_asks_for_any_plan),
+        cmocka_unit_test(a_plan_is_applied_receipted_and_known),
+        cmocka_unit_test(hostile_answers_are_refused_and_the_good_plan_stays),
+        cmocka_unit_test(a_failed_plan_is_known_and_tried_again_on_reload),
+        cmocka_unit_test(drift_is_seen_by_its_event_repaired_and_told),
+        cmocka_unit_test(observe_only_drift_is_told_once_and_not_repaired),
+        cmocka_unit_test(a_fight_is_paused_and_said),
+        cmocka_unit_test(slow_drift_is_no_fight),
+        cmocka_unit_test(drift_without_an_event_is_found_by_the_timed_check),
+        cmocka_unit_test(a_repair_that_keeps_failing_is_told_once_and_its_end_too),
+        cmocka_unit_test(an_unreadable_port_is_tried_again_by_the_timer),
+        cmocka_unit_test(undelivered_receipts_are_delivered_after_a_restart_in_order),
+        cmocka_unit_test(the_outbox_is_bounded),
+        cmocka_unit_test(a_corrupt_outbox_is_set_aside),
+        cmocka_unit_test(killed_anywhere_the_next_agent_converges_with_the_server),
+        cmocka_unit_test(once_makes_the_node_what_the_last_good_plan_wants),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
