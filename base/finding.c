@@ -145,7 +145,7 @@ json_t *finding_to_json(const struct finding *finding)
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         const char *text = members[i].text;
         /* "" is a pointer (the whole document), but no text. */
-        if (text == NULL || (text[0] == '\0' && text != finding->pointer))
+        if (text == NULL || (text[0] == '\0' && strcmp(members[i].key, "pointer") != 0))
             continue;
         if (json_object_set_new_nocheck(object, members[i].key, json_string(text)) != 0)
             return NULL;

@@ -111,7 +111,7 @@ void text_sanitize(char *text)
 
 void text_quote(const char *text, size_t len, char *out, size_t size)
 {
-    size_t used = 0;
+    size_t used = 0, cut = 0; /* cut: the last place that leaves room for "..." */
     for (size_t i = 0; i < len;) {
         char piece[16];
         uint32_t cp = 0;
@@ -124,10 +124,11 @@ void text_quote(const char *text, size_t len, char *out, size_t size)
             snprintf(piece, sizeof(piece), "%.*s", (int)n, text + i);
         size_t piece_len = strlen(piece);
         i += n == 0 ? 1 : n;
-        /* Room for "..." and the NUL, unless this piece is the last and fits. */
-        if (used + piece_len + (i < len ? 4 : 1) > size) {
-            memcpy(out + used, "...", 3);
-            used += 3;
+        if (used + 4 <= size)
+            cut = used;
+        if (used + piece_len + 1 > size) {
+            memcpy(out + cut, "...", 3);
+            used = cut + 3;
             break;
         }
         memcpy(out + used, piece, piece_len);

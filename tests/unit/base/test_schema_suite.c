@@ -16,8 +16,8 @@
 
 #include "base/schema.h"
 
-#define ROOT "/usr/share/json-schema-test-suite"
-#define SUITE ROOT "/tests/draft7"
+#define ROOT      "/usr/share/json-schema-test-suite"
+#define SUITE     ROOT "/tests/draft7"
 #define CASES_MIN 479 /* cases that pass; the suite of Debian 12 */
 
 struct skip {
@@ -69,7 +69,7 @@ static void translate_dependencies(json_t *schema)
         return;
     json_t *required = json_object(), *schemas = json_object(), *value;
     const char *key;
-    json_object_foreach (dependencies, key, value)
+    json_object_foreach(dependencies, key, value)
         json_object_set(json_is_array(value) ? required : schemas, key, value);
     json_object_set_new(schema, "dependentRequired", required);
     json_object_set_new(schema, "dependentSchemas", schemas);
@@ -114,15 +114,14 @@ static json_t *translate(json_t *schema)
     const char *key, *name;
     json_t *value, *member;
     size_t i;
-    json_object_foreach (schema, key, value) {
+    json_object_foreach(schema, key, value)
+    {
         if (is_one_of(key, values))
             continue;
         if (is_one_of(key, maps)) {
-            json_object_foreach (value, name, member)
-                translate(member);
+            json_object_foreach(value, name, member) translate(member);
         } else if (json_is_array(value)) {
-            json_array_foreach (value, i, member)
-                translate(member);
+            json_array_foreach(value, i, member) translate(member);
         } else {
             translate(value);
         }
@@ -187,7 +186,8 @@ static void run_group(const char *file, json_t *group, struct score *score)
         return;
     }
     size_t i;
-    json_array_foreach (tests, i, test) {
+    json_array_foreach(tests, i, test)
+    {
         if (verdict_is(schema, json_object_get(test, "data"),
                        json_is_true(json_object_get(test, "valid")))) {
             score->passed++;
@@ -209,8 +209,7 @@ static void run_file(const char *folder, const char *name, struct score *score)
         fail_msg("%s: %s", path, error.text);
     size_t i;
     json_t *group;
-    json_array_foreach (groups, i, group)
-        run_group(name, group, score);
+    json_array_foreach(groups, i, group) run_group(name, group, score);
 }
 
 static void run_folder(const char *folder, struct score *score)
@@ -234,8 +233,8 @@ static void draft7_cases_pass_after_translation(void **state)
     run_folder(SUITE, &score);
     /* Optional parts: what the validator claims to do. */
     run_file(SUITE "/optional", "zeroTerminatedFloats.json", &score);
-    static const char *const formats[] = {"date-time.json", "date.json", "time.json",
-                                          "ipv4.json",      "ipv6.json", "hostname.json",
+    static const char *const formats[] = {"date-time.json",   "date.json", "time.json",
+                                          "ipv4.json",        "ipv6.json", "hostname.json",
                                           "json-pointer.json"};
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         run_file(SUITE "/optional/format", formats[i], &score);
