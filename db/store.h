@@ -19,7 +19,7 @@
 #include "db/db.h"
 #include "db/stmt.h"
 
-#define DB_CHECKPOINT_PAGES 4000 /* 16 MiB of log: then the writer checkpoints between groups */
+#define DB_CHECKPOINT_PAGES 8000 /* 32 MiB of log: then the writer checkpoints between groups */
 #define DB_CHECKPOINT_FORCE_PAGES                                                                  \
     40000                                /* then it waits for readers, so that the log starts anew \
                                           */
