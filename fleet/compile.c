@@ -99,6 +99,9 @@ enum err_code compile_plan(const struct view *view, const struct view_node *node
             compile_node(&c, &index);
         site_index_release(&index);
     }
+    json_decref(c.app);
+    json_decref(c.buffer);
+    json_decref(c.pfc);
     if (c.code == ERR_OK)
         c.code = plan_seal(plan, err);
     if (c.code == ERR_OK)

@@ -127,8 +127,8 @@ void compile_ets_shares(const struct ets_class classes[TC_COUNT], int out_percen
 }
 
 /* Classes as the profile has them, with what the jobs on the port were promised. */
-static int collect_classes(const struct compile *c, struct ets_class classes[TC_COUNT],
-                           int prio_tc[PRIORITY_COUNT])
+static void collect_classes(const struct compile *c, struct ets_class classes[TC_COUNT],
+                            int prio_tc[PRIORITY_COUNT])
 {
     const struct fabric *fabric = c->view->fabric;
     memset(classes, 0, TC_COUNT * sizeof(*classes));
@@ -149,14 +149,9 @@ static int collect_classes(const struct compile *c, struct ets_class classes[TC_
     struct ets_class *unclaimed = &classes[prio_tc[0]];
     if (!unclaimed->strict)
         unclaimed->wanted_permyriad += fabric->reserve_permyriad;
-    int count = 0;
-    for (int i = 0; i < TC_COUNT; i++) {
+    for (int i = 0; i < TC_COUNT; i++)
         if (classes[i].used && !classes[i].strict && classes[i].weight == 0)
             classes[i].weight = 1;
-        if (classes[i].used)
-            count = i + 1;
-    }
-    return count;
 }
 
 static json_t *ets_to_json(const struct ets_class classes[TC_COUNT],
@@ -187,15 +182,17 @@ static void compile_ets(struct compile *c)
 {
     struct ets_class classes[TC_COUNT];
     int prio_tc[PRIORITY_COUNT];
-    int count = collect_classes(c, classes, prio_tc);
     const struct port_caps *caps = &c->site->port->caps;
-    if (!caps->dcb_ets)
+    if (!caps->dcb_ets) {
         compile_leave_out(c, "it cannot share bandwidth between traffic classes (ETS)");
-    else if (caps->ets_tcs > 0 && count > caps->ets_tcs)
-        compile_leave_out(c, "it has %d traffic classes; the profile uses %d", caps->ets_tcs,
-                          count);
-    else
-        add_knob(c, "dcb.ets", ets_to_json(classes, prio_tc));
+        return;
+    }
+    if (!site_has_classes(c->view->fabric, caps)) {
+        compile_leave_out(c, "it has %d traffic classes; the profile uses more", caps->ets_tcs);
+        return;
+    }
+    collect_classes(c, classes, prio_tc);
+    add_knob(c, "dcb.ets", ets_to_json(classes, prio_tc));
 }
 
 /* In whole steps of the NIC. Less than one step is one step: 0 would mean no limit. */
@@ -232,54 +229,67 @@ static void compile_maxrate(struct compile *c)
         compile_leave_out(c, "it cannot limit traffic classes");
 }
 
-static void compile_buffer(struct compile *c)
+static json_t *buffer_to_json(const struct fabric *fabric)
 {
-    const struct fabric *fabric = c->view->fabric;
-    if (!fabric->has_buffer)
-        return;
-    if (!c->site->port->caps.dcb_buffer) {
-        compile_leave_out(c, "its receive buffers cannot be set");
-        return;
-    }
     OWN(json) json_t *sizes = json_array();
     for (int i = 0; i < TC_COUNT; i++)
         json_array_append_new(sizes, json_integer(fabric->buffer_size_bytes[i]));
     OWN(json) json_t *object = json_object();
-    bool failed =
-        json_array_size(sizes) != TC_COUNT ||
+    if (json_array_size(sizes) != TC_COUNT ||
         json_object_set_new_nocheck(
             object, "prio_buffer", ints_to_json(fabric->buffer_of_priority, PRIORITY_COUNT)) != 0 ||
-        json_object_set_nocheck(object, "size_bytes", sizes) != 0;
-    add_knob(c, "dcb.buffer", failed ? NULL : GIVE(object));
+        json_object_set_nocheck(object, "size_bytes", sizes) != 0)
+        return NULL;
+    return GIVE(object);
 }
 
-static void compile_pfc(struct compile *c)
+static json_t *pfc_to_json(const struct fabric *fabric)
 {
     int lossless[PRIORITY_COUNT];
     size_t count = 0;
     for (int i = 0; i < PRIORITY_COUNT; i++)
-        if (c->view->fabric->priorities[i].used && c->view->fabric->priorities[i].lossless)
+        if (fabric->priorities[i].used && fabric->priorities[i].lossless)
             lossless[count++] = i;
-    if (!c->site->port->caps.dcb_pfc) {
-        if (count > 0)
-            compile_leave_out(c, "it cannot pause single priorities (PFC), so nothing is lossless");
-        return;
-    }
     OWN(json) json_t *object = json_object();
-    bool failed =
-        json_object_set_new_nocheck(object, "delay", json_integer(0)) != 0 ||
-        json_object_set_new_nocheck(object, "priorities", ints_to_json(lossless, count)) != 0;
-    add_knob(c, "dcb.pfc", failed ? NULL : GIVE(object));
+    if (json_object_set_new_nocheck(object, "delay", json_integer(0)) != 0 ||
+        json_object_set_new_nocheck(object, "priorities", ints_to_json(lossless, count)) != 0)
+        return NULL;
+    return GIVE(object);
+}
+
+static bool wants_lossless(const struct fabric *fabric)
+{
+    for (int i = 0; i < PRIORITY_COUNT; i++)
+        if (fabric->priorities[i].used && fabric->priorities[i].lossless)
+            return true;
+    return false;
+}
+
+/* A knob that is the same on every port: its value is made once and shared. */
+static void add_shared(struct compile *c, const char *kind, json_t **made,
+                       json_t *(*make)(const struct fabric *fabric))
+{
+    if (*made == NULL)
+        *made = make(c->view->fabric);
+    add_knob(c, kind, json_incref(*made));
 }
 
 void compile_dcb(struct compile *c)
 {
-    if (c->site->port->caps.dcb_app)
-        add_knob(c, "dcb.app", app_to_json(c->view->fabric));
-    else if (c->view->fabric->trust == FABRIC_TRUST_DSCP)
+    const struct fabric *fabric = c->view->fabric;
+    const struct port_caps *caps = &c->site->port->caps;
+    if (caps->dcb_app)
+        add_shared(c, "dcb.app", &c->app, app_to_json);
+    else if (fabric->trust == FABRIC_TRUST_DSCP)
         compile_leave_out(c, "it cannot map DSCPs to priorities");
     compile_ets(c);
     compile_maxrate(c);
-    compile_buffer(c);
-    compile_pfc(c);
+    if (fabric->has_buffer && caps->dcb_buffer)
+        add_shared(c, "dcb.buffer", &c->buffer, buffer_to_json);
+    else if (fabric->has_buffer)
+        compile_leave_out(c, "its receive buffers cannot be set");
+    if (caps->dcb_pfc)
+        add_shared(c, "dcb.pfc", &c->pfc, pfc_to_json);
+    else if (wants_lossless(fabric))
+        compile_leave_out(c, "it cannot pause single priorities (PFC), so nothing is lossless");
 }

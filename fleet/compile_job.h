@@ -14,7 +14,8 @@ struct compile {
     const struct site *site; /* the port at work; NULL for the host */
     struct plan *plan;
     struct finding_list *findings;
-    enum err_code code; /* sticky: of the first failure */
+    json_t *app, *buffer, *pfc; /* owned; the same on every port, made for the first */
+    enum err_code code;         /* sticky: of the first failure */
     struct err *err;
 };
 

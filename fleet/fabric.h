@@ -16,12 +16,12 @@
 #include "base/units.h"
 #include "fleet/policy.h"
 
-#define FABRIC_DSCPS_MAX 64
-#define FABRIC_SYSCTLS_MAX 64
+#define FABRIC_DSCPS_MAX     64
+#define FABRIC_SYSCTLS_MAX   64
 #define FABRIC_MODPARAMS_MAX 64
-#define FABRIC_FIRMWARE_MAX 64
-#define FABRIC_TEXT_MAX 128
-#define TC_COUNT 8
+#define FABRIC_FIRMWARE_MAX  64
+#define FABRIC_TEXT_MAX      128
+#define TC_COUNT             8
 
 enum fabric_trust {
     FABRIC_TRUST_DSCP = 0,
@@ -34,18 +34,18 @@ enum fabric_limit_action {
 };
 
 struct fabric_priority {
-    bool used;                       /* named by the profile */
-    int dscps[FABRIC_DSCPS_MAX];     /* sorted */
+    bool used;                   /* named by the profile */
+    int dscps[FABRIC_DSCPS_MAX]; /* sorted */
     size_t dscp_count;
-    int traffic_class;               /* 0..7 */
+    int traffic_class; /* 0..7 */
     bool lossless;
-    bool strict;                     /* strict priority instead of ETS */
-    int ets_weight;                  /* 1..100, relative; 0 when strict */
-    struct bandwidth limit;          /* of the class; a strict class needs one */
+    bool strict;            /* strict priority instead of ETS */
+    int ets_weight;         /* 1..100, relative; 0 when strict */
+    struct bandwidth limit; /* of the class; a strict class needs one */
 };
 
-struct fabric_pair { /* sysctl or module parameter */
-    char name[FABRIC_TEXT_MAX];  /* "net.solar.flow_steering" or "solar_rdma.max_sge" */
+struct fabric_pair {            /* sysctl or module parameter */
+    char name[FABRIC_TEXT_MAX]; /* "net.solar.flow_steering" or "solar_rdma.max_sge" */
     char value[FABRIC_TEXT_MAX];
 };
 
@@ -64,8 +64,8 @@ struct fabric {
     bool has_ecn;
     int64_t ecn_kmin_bytes, ecn_kmax_bytes;
     int ecn_pmax_permyriad;
-    int mtu_bytes;             /* 0 = not managed */
-    int cable_length_m;        /* 0 = not given */
+    int mtu_bytes;      /* 0 = not managed */
+    int cable_length_m; /* 0 = not given */
     bool has_buffer;
     int64_t buffer_size_bytes[TC_COUNT]; /* receive buffers */
     int buffer_of_priority[PRIORITY_COUNT];
@@ -75,10 +75,10 @@ struct fabric {
     size_t sysctl_count;
     struct fabric_pair modparams[FABRIC_MODPARAMS_MAX];
     size_t modparam_count;
-    char thp[16];              /* "always", "madvise", "never"; "" = not managed */
+    char thp[16]; /* "always", "madvise", "never"; "" = not managed */
     struct fabric_firmware firmware[FABRIC_FIRMWARE_MAX];
     size_t firmware_count;
-    json_t *document;          /* the whole document, owned */
+    json_t *document; /* the whole document, owned */
 };
 
 ERR_MUST_CHECK enum err_code fabric_from_json(const json_t *document, struct fabric **out,

@@ -19,29 +19,29 @@
 #include "fleet/name.h"
 
 #define INVENTORY_PORTS_MAX 128
-#define PORT_ID_SIZE 96
-#define IFNAME_SIZE 16
-#define INVENTORY_TEXT_MAX 128
+#define PORT_ID_SIZE        96
+#define IFNAME_SIZE         16
+#define INVENTORY_TEXT_MAX  128
 
 /* What the port can take, found by probing. */
 struct port_caps {
     bool dcb_app, dcb_ets, dcb_pfc, dcb_maxrate, dcb_buffer;
-    bool tc;                    /* qdiscs and software filters */
-    bool flower_hw;             /* flow table in the NIC */
-    int32_t flower_hw_entries;  /* capacity, -1 = unknown */
-    int64_t maxrate_unit_bps;   /* granularity of per-TC max rate; 0 = unknown */
-    int ets_tcs;                /* number of traffic classes, 0 = unknown */
+    bool tc;                   /* qdiscs and software filters */
+    bool flower_hw;            /* flow table in the NIC */
+    int32_t flower_hw_entries; /* capacity, -1 = unknown */
+    int64_t maxrate_unit_bps;  /* granularity of per-TC max rate; 0 = unknown */
+    int ets_tcs;               /* number of traffic classes, 0 = unknown */
 };
 
 struct port {
     char id[PORT_ID_SIZE];
     char ifname[IFNAME_SIZE];
-    char driver[INVENTORY_TEXT_MAX];   /* "" = unknown */
-    char firmware[INVENTORY_TEXT_MAX]; /* running, "" = unknown */
+    char driver[INVENTORY_TEXT_MAX];      /* "" = unknown */
+    char firmware[INVENTORY_TEXT_MAX];    /* running, "" = unknown */
     char rdma_device[INVENTORY_TEXT_MAX]; /* "" = none */
-    bool rdma_software;                /* rxe: its packets pass qdiscs */
-    int64_t speed_bps;                 /* -1 = unknown */
-    int mtu_bytes;                     /* -1 = unknown */
+    bool rdma_software;                   /* rxe: its packets pass qdiscs */
+    int64_t speed_bps;                    /* -1 = unknown */
+    int mtu_bytes;                        /* -1 = unknown */
     struct port_caps caps;
 };
 

@@ -33,15 +33,15 @@ enum knob_view {
 
 struct knob_kind {
     const char *name;
-    int rank;                   /* order on a node: lower first (removals in reverse) */
-    bool is_set;                /* several ids a subject; those not in the plan and ours are removed */
+    int rank;    /* order on a node: lower first (removals in reverse) */
+    bool is_set; /* several ids a subject; those not in the plan and ours are removed */
     enum knob_view view;
     enum disruption disruption; /* of a change in the usual case */
     const char *first_id;       /* others of the kind stand on it: sorts first; NULL = none */
     const char *text;           /* what it is, for people */
 };
 
-extern const struct knob_kind knob_kinds[]; /* by rank; ends with name == NULL */
+extern const struct knob_kind knob_kinds[];              /* by rank; ends with name == NULL */
 const struct knob_kind *knob_kind_get(const char *name); /* NULL = unknown */
 
 /* Key order: rank, subject, id (the kind's first_id before all others). */

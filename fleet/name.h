@@ -8,7 +8,7 @@
 #include "base/err.h"
 
 #define NAME_MAX_LEN 63
-#define NAME_SIZE (NAME_MAX_LEN + 1)
+#define NAME_SIZE    (NAME_MAX_LEN + 1)
 
 /*
  * Letters, digits, '_', '-', '.'; starts with a letter or digit; 1..63 bytes of ASCII. ERR_INVALID

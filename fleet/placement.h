@@ -5,9 +5,9 @@
  *
  *   {"nodes":["n1","n2"], "selector":{"rack":"a"}, "ports":["solar_rdma.0/0"],
  *    "match":{"src":"10.9.0.0/24","dst":"10.9.1.7","ip_proto":"udp","dst_port":4791,"dscp":26}}
- * nodes and selector are joined (a node is placed if it is named or all labels match); at least one of them must be given; no
- * ports = every port of the node with the needed speed known; a match without "dscp" gets the
- * first DSCP of the job's priority in the fabric profile.
+ * nodes and selector are joined (a node is placed if it is named or all labels match); at least one
+ * of them must be given; no ports = every port of the node with the needed speed known; a match
+ * without "dscp" gets the first DSCP of the job's priority in the fabric profile.
  */
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 
 #define PLACEMENT_NODES_MAX 4096
 #define PLACEMENT_PORTS_MAX 64
-#define LABELS_MAX 32
+#define LABELS_MAX          32
 
 struct ip_prefix {
     int family; /* AF_INET, AF_INET6, 0 = not given */
@@ -34,7 +34,7 @@ struct ip_prefix {
 
 struct flow_match {
     struct ip_prefix src, dst;
-    int ip_proto; /* -1 = any, 6, 17 */
+    int ip_proto;           /* -1 = any, 6, 17 */
     int src_port, dst_port; /* -1 = any */
     int dscp;               /* -1 = from the priority */
 };
@@ -47,7 +47,7 @@ struct label_pair {
 struct placement {
     char tenant[NAME_SIZE];
     char job[NAME_SIZE];
-    uint32_t label; /* 1..; allotted by the store, unique in the fleet, stable */
+    uint32_t label;           /* 1..; allotted by the store, unique in the fleet, stable */
     char (*nodes)[NAME_SIZE]; /* sorted */
     size_t node_count;
     struct label_pair selector[LABELS_MAX];

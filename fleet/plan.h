@@ -20,17 +20,17 @@
 #include "fleet/rules.h"
 
 #define PLAN_KNOBS_MAX 16384
-#define KNOB_ID_SIZE 96
+#define KNOB_ID_SIZE   96
 
 struct plan_knob {
     const struct knob_kind *kind;
     char subject[PORT_ID_SIZE];
     char id[KNOB_ID_SIZE];
-    json_t *want;              /* owned */
+    json_t *want; /* owned */
     enum enforcement enforcement;
-    bool observe_only;         /* drift is reported, not repaired */
-    bool strict;               /* what the kernel took but did not enforce rolls the plan back */
-    char tenant[NAME_SIZE];    /* for people and reports; "" = the fabric's own */
+    bool observe_only;      /* drift is reported, not repaired */
+    bool strict;            /* what the kernel took but did not enforce rolls the plan back */
+    char tenant[NAME_SIZE]; /* for people and reports; "" = the fabric's own */
     char job[NAME_SIZE];
 };
 
@@ -40,7 +40,8 @@ struct plan {
     struct plan_knob *knobs; /* in knob_compare order, no two with the same key */
     size_t knob_count;
     size_t knob_room;             /* private: what knobs has memory for */
-    char digest[DIGEST_TEXT_MAX]; /* over node and knobs' keys, wants and flags; not the generation */
+    char digest[DIGEST_TEXT_MAX]; /* over node and knobs' keys, wants and flags; not the generation
+                                   */
 };
 
 /* JSON form: {"version":1,"node","generation","digest","knobs":[{"kind","subject","id"?,"want",
@@ -160,8 +161,8 @@ ERR_MUST_CHECK enum err_code plan_steps_from_json(const json_t *array, struct pl
 void plan_step_describe(const struct plan_step *step, char *out, size_t size);
 
 /*
- * The steps between two plans of one node, for dry runs: as plan_diff with `from` (NULL = nothing known)
- * taken as the state.
+ * The steps between two plans of one node, for dry runs: as plan_diff with `from` (NULL = nothing
+ * known) taken as the state.
  */
 ERR_MUST_CHECK enum err_code plan_compare(const struct plan *from, const struct plan *to,
                                           struct plan_steps *out, struct err *err);

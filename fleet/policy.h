@@ -15,10 +15,10 @@
 #include "base/units.h"
 #include "fleet/name.h"
 
-#define POLICY_JOBS_MAX 4096
+#define POLICY_JOBS_MAX           4096
 #define POLICY_TENSOR_CLASSES_MAX 8
-#define POLICY_DESCRIPTION_MAX 1024
-#define PRIORITY_COUNT 8
+#define POLICY_DESCRIPTION_MAX    1024
+#define PRIORITY_COUNT            8
 
 enum latency_class {
     LATENCY_CLASS_THROUGHPUT = 0,

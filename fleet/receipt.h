@@ -20,11 +20,11 @@ const char *receipt_result_name(enum receipt_result result); /* "applied", "roll
 #define RECEIPT_STEPS_MAX 4096
 
 struct receipt_step {
-    char text[256];                /* "change dcb.pfc solar_rdma.0/0" */
+    char text[256]; /* "change dcb.pfc solar_rdma.0/0" */
     enum disruption disruption;
     bool done, undone;
-    char problem[ERR_TEXT_MAX];    /* "" = fine */
-    json_t *before, *after;        /* owned; of drift and changes; may be NULL */
+    char problem[ERR_TEXT_MAX]; /* "" = fine */
+    json_t *before, *after;     /* owned; of drift and changes; may be NULL */
 };
 
 struct receipt {
@@ -34,10 +34,10 @@ struct receipt {
     char observed[DIGEST_TEXT_MAX]; /* read back; "" = could not be observed */
     enum receipt_result result;
     int64_t time_us;
-    int64_t apply_ns;               /* how long apply and read back took */
+    int64_t apply_ns; /* how long apply and read back took */
     struct receipt_step *steps;
     size_t step_count;
-    char problem[ERR_TEXT_MAX];     /* of the first failure, "" = none */
+    char problem[ERR_TEXT_MAX]; /* of the first failure, "" = none */
 };
 
 ERR_MUST_CHECK enum err_code receipt_from_json(const json_t *document, struct receipt **out,

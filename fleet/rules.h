@@ -4,8 +4,8 @@
  *
  * A rule looks at the whole view after a change and at what was changed. It reports findings whose
  * pointers go into the changed document where the fault lies there, and whose subjects name tenants
- * only when the caller may see them: findings about other tenants' shares say "other tenants", never
- * their names (a tenant must not learn that another exists).
+ * only when the caller may see them: findings about other tenants' shares say "other tenants",
+ * never their names (a tenant must not learn that another exists).
  */
 
 #include <stdbool.h>
@@ -25,9 +25,9 @@ enum change_kind {
 /* What the change touches; the view already holds the new value. */
 struct change {
     enum change_kind kind;
-    const char *tenant; /* policy, placement, tenant; else NULL */
-    const char *job;    /* placement */
-    const char *node;   /* inventory */
+    const char *tenant;             /* policy, placement, tenant; else NULL */
+    const char *job;                /* placement */
+    const char *node;               /* inventory */
     const struct site_index *sites; /* private: rules_check() fills it for the rules */
 };
 
@@ -55,7 +55,7 @@ enum enforcement {
 const char *enforcement_name(enum enforcement enforcement);
 
 /*
- * JSON object {"JOB":{"guarantee":"nic","limit":"kernel"},...} for the answer to an upload; members only where a
- * guarantee/limit is set; "unplaced" when the job has no placed node with inventory.
+ * JSON object {"JOB":{"guarantee":"nic","limit":"kernel"},...} for the answer to an upload; members
+ * only where a guarantee/limit is set; "unplaced" when the job has no placed node with inventory.
  */
 json_t *enforcement_of_policy(const struct view *view, const char *tenant);

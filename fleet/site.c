@@ -137,6 +137,15 @@ bool site_kernel_shapes(const struct port *port)
     return port->caps.tc && (port->rdma_software || port->rdma_device[0] == '\0');
 }
 
+bool site_has_classes(const struct fabric *fabric, const struct port_caps *caps)
+{
+    int classes = 1;
+    for (int i = 0; i < PRIORITY_COUNT; i++)
+        if (fabric->priorities[i].used && fabric->priorities[i].traffic_class >= classes)
+            classes = fabric->priorities[i].traffic_class + 1;
+    return caps->dcb_ets && (caps->ets_tcs == 0 || classes <= caps->ets_tcs);
+}
+
 static int64_t add_capped(int64_t a, int64_t b)
 {
     return a > INT64_MAX - b ? INT64_MAX : a + b;
@@ -185,8 +194,8 @@ static size_t jobs_of_class(const struct site *site, int traffic_class)
 static bool nic_limits(const struct view *view, const struct site *site, const struct site_job *job)
 {
     int64_t limit = bandwidth_on_port_bps(&job->job->limit, site->port->speed_bps);
-    return site->port->caps.dcb_maxrate && site->port->speed_bps > 0 &&
-           jobs_of_class(site, job->traffic_class) == 1 &&
+    return site->port->caps.dcb_maxrate && site_has_classes(view->fabric, &site->port->caps) &&
+           site->port->speed_bps > 0 && jobs_of_class(site, job->traffic_class) == 1 &&
            site_class_limit_bps(view, site, job->traffic_class) <= limit;
 }
 
@@ -198,7 +207,7 @@ struct site_enforcement site_enforce(const struct view *view, const struct site 
     if (view->fabric == NULL || port->speed_bps <= 0)
         return out; /* nothing is compiled for such a port */
     bool kernel = site_kernel_shapes(port);
-    if (port->caps.dcb_ets && job->traffic_class >= 0)
+    if (site_has_classes(view->fabric, &port->caps) && job->traffic_class >= 0)
         out.guarantee = ENFORCEMENT_NIC;
     else if (kernel)
         out.guarantee = ENFORCEMENT_KERNEL;

@@ -50,6 +50,9 @@ struct site_enforcement site_enforce(const struct view *view, const struct site 
 /* The kernel's scheduler sees the traffic of this port: RDMA in software, or none at all. */
 bool site_kernel_shapes(const struct port *port);
 
+/* The port has as many traffic classes as the profile uses, and shares bandwidth between them. */
+bool site_has_classes(const struct fabric *fabric, const struct port_caps *caps);
+
 /* The limit of a traffic class on a port: the profile's, or the sum of its jobs' limits when all
  * of them have one, whichever is lower; 0 = none. Not rounded. */
 int64_t site_class_limit_bps(const struct view *view, const struct site *site, int traffic_class);

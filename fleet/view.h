@@ -1,7 +1,7 @@
 #pragma once
 /*
- * fleet/view.h - everything that rules and the compiler look at: a borrowed, read-only picture of the
- * fleet's desired state. Whoever builds it (server/world) owns what it points to.
+ * fleet/view.h - everything that rules and the compiler look at: a borrowed, read-only picture of
+ * the fleet's desired state. Whoever builds it (server/world) owns what it points to.
  */
 
 #include <stddef.h>
@@ -32,7 +32,7 @@ struct view_node {
 };
 
 struct view {
-    const struct fabric *fabric; /* NULL = no profile yet */
+    const struct fabric *fabric;       /* NULL = no profile yet */
     const struct view_tenant *tenants; /* sorted by name */
     size_t tenant_count;
     const struct view_node *nodes; /* sorted by name */

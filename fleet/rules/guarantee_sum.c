@@ -123,8 +123,8 @@ static void check_unplaced(const struct view *view, const struct change *change,
                                 .tenant = change->tenant,
                                 .observed = own,
                                 .limit = left,
-                                .hint = "lower a guarantee, or place the jobs on different ports "
-                                        "before"};
+                                .hint = "lower a guarantee, or place the jobs on different "
+                                        "ports first"};
     rule_report(findings, &rule_guarantee_sum, change, &what,
                 "the guarantees of the jobs that are not placed yet add up to %s; a port has %s "
                 "beside the default class's reserve",

@@ -81,11 +81,7 @@ static bool lacks_app(const struct fabric *fabric, const struct port_caps *caps)
 
 static bool lacks_ets(const struct fabric *fabric, const struct port_caps *caps)
 {
-    int classes = 0;
-    for (int i = 0; i < PRIORITY_COUNT; i++)
-        if (fabric->priorities[i].used && fabric->priorities[i].traffic_class >= classes)
-            classes = fabric->priorities[i].traffic_class + 1;
-    return !caps->dcb_ets || (caps->ets_tcs > 0 && classes > caps->ets_tcs);
+    return !site_has_classes(fabric, caps);
 }
 
 static bool lacks_maxrate(const struct fabric *fabric, const struct port_caps *caps)

@@ -53,6 +53,8 @@ static void check_policy(const struct change *change, const struct view_tenant *
 {
     for (size_t i = 0; i < tenant->policy->job_count; i++) {
         const struct policy_job *job = &tenant->policy->jobs[i];
+        if (!job->solar.has_eta && !job->solar.has_beta)
+            continue;
         char pointer[ERR_POINTER_MAX] = "";
         json_pointer_push(pointer, sizeof(pointer), "qos_policy");
         json_pointer_push(pointer, sizeof(pointer), job->name);
