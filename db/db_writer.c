@@ -187,19 +187,19 @@ static void finish_group(struct db *db, size_t from, size_t to, enum err_code co
     }
 }
 
+/* Errors are not looked at: nothing is lost by them, and what causes them fails the next commit. */
 static void checkpoint(struct db *db, int mode)
 {
-    int pages = 0, done = 0;
-    if (mode == SQLITE_CHECKPOINT_RESTART)
+    bool waits = mode != SQLITE_CHECKPOINT_PASSIVE;
+    if (waits)
         sqlite3_busy_timeout(db->writer.sql, DB_CHECKPOINT_WAIT_MS);
-    int rc = sqlite3_wal_checkpoint_v2(db->writer.sql, NULL, mode, &pages, &done);
-    if (mode == SQLITE_CHECKPOINT_RESTART)
+    sqlite3_wal_checkpoint_v2(db->writer.sql, NULL, mode, NULL, NULL);
+    if (waits)
         sqlite3_busy_timeout(db->writer.sql, DB_BUSY_TIMEOUT_MS);
     db->log_is_dirty = false;
-    /* All of it copied: the log starts anew with the next write. Else (a reader was in it, or an
-     * error that the next commit will tell) not again before it has grown. */
-    bool is_whole = rc == SQLITE_OK && pages == done;
-    db->checkpoint_at = is_whole ? DB_CHECKPOINT_PAGES : db->log_pages + DB_CHECKPOINT_PAGES;
+    /* Unless the log starts anew with the next write (see after_commit), a reader was in the way.
+     */
+    db->checkpoint_at = db->log_pages + (waits ? DB_CHECKPOINT_PAGES : DB_CHECKPOINT_RETRY_PAGES);
 }
 
 static void checkpoint_if_long(struct db *db)
@@ -210,6 +210,7 @@ static void checkpoint_if_long(struct db *db)
     checkpoint(db, is_forced ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE);
 }
 
+/* SQLite tells the length of the log; a shorter one is a new one. */
 static int after_commit(void *arg, sqlite3 *sql, const char *name, int pages)
 {
     (void)sql;
