@@ -1,0 +1,168 @@
+/*
+ * server/world_read.c - the documents that only the server has (tenant, node), and what the world
+ * keeps of those that fleet/ reads. Any thread; no state.
+ */
+#include "server/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/tables.h"
+#include "fleet/read.h"
+
+#define DESCRIPTION_MAX 1024
+
+/* Ends a reading: the findings to the caller, the first error as err. */
+static enum err_code finish(struct finding_list *own, struct finding_list *findings,
+                            struct err *err)
+{
+    enum err_code code = read_result(own, err);
+    if (findings != NULL)
+        finding_list_append(findings, own);
+    return code;
+}
+
+/* A document may name its thing; it cannot rename it. */
+static void read_name(struct json_reader *r, const char *name)
+{
+    const char *named;
+    if (json_reader_string(r, "name", false, 1, NAME_MAX_LEN, &named) && name != NULL &&
+        strcmp(named, name) != 0)
+        read_problem(r, "name", "the address says '%s'; a name cannot be changed", name);
+}
+
+enum err_code tenant_document_read(const json_t *document, const char *name,
+                                   struct tenant_quota *out_quota, struct finding_list *findings,
+                                   struct err *err)
+{
+    OWN_FINDINGS struct finding_list own;
+    finding_list_init(&own);
+    struct json_reader r, quota;
+    const char *description;
+    int64_t jobs = 0, labels = 0;
+    struct bandwidth share = {.kind = BANDWIDTH_NONE};
+    json_reader_init(&r, document, "", &own);
+    read_name(&r, name);
+    json_reader_string(&r, "description", false, 0, DESCRIPTION_MAX, &description);
+    if (json_reader_object(&r, "quota", false, &quota)) {
+        json_reader_int(&quota, "jobs_max", false, 1, POLICY_JOBS_MAX, &jobs);
+        json_reader_int(&quota, "labels_max", false, 1, DB_LABEL_MAX, &labels);
+        if (json_reader_bandwidth(&quota, "guarantee_max", false, &share) &&
+            share.kind != BANDWIDTH_SHARE)
+            read_problem(&quota, "guarantee_max", "a quota is a share of a port, such as \"50%%\"");
+        json_reader_end(&quota);
+    }
+    json_reader_end(&r);
+    enum err_code code = finish(&own, findings, err);
+    if (code == ERR_OK)
+        *out_quota = (struct tenant_quota){.jobs_max = (int32_t)jobs,
+                                           .labels_max = (int32_t)labels,
+                                           .guarantee_permyriad_max = share.share_permyriad};
+    return code;
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    return strcmp(((const struct label_pair *)a)->key, ((const struct label_pair *)b)->key);
+}
+
+static void read_label(struct json_reader *r, const char *key, const json_t *value,
+                       struct label_pair *out)
+{
+    struct err err = ERR_INIT;
+    if (name_check(key, "label", &err) != ERR_OK)
+        read_problem(r, key, "%s", err.text);
+    else if (!json_is_string(value))
+        read_problem(r, key, "a label's value is a text");
+    else if (json_string_length(value) > 0 &&
+             name_check(json_string_value(value), "label's value", &err) != ERR_OK)
+        read_problem(r, key, "%s", err.text);
+    else {
+        snprintf(out->key, sizeof(out->key), "%s", key);
+        snprintf(out->value, sizeof(out->value), "%s", json_string_value(value));
+    }
+}
+
+static enum err_code read_labels(struct json_reader *r, const json_t *object,
+                                 struct node_document *out, struct err *err)
+{
+    size_t count = json_object_size(object), at = 0;
+    const char *key;
+    json_t *value;
+    if (count > LABELS_MAX) {
+        read_problem(r, NULL, "a node has at most %d labels", LABELS_MAX);
+        return ERR_OK;
+    }
+    if (count == 0)
+        return ERR_OK;
+    out->labels = calloc(count, sizeof(*out->labels));
+    if (out->labels == NULL)
+        return err_nomem(err);
+    out->label_count = count;
+    json_object_foreach((json_t *)object, key, value) read_label(r, key, value, &out->labels[at++]);
+    qsort(out->labels, count, sizeof(*out->labels), compare_labels);
+    return ERR_OK;
+}
+
+enum err_code node_document_read(const json_t *document, const char *name,
+                                 struct node_document *out, struct finding_list *findings,
+                                 struct err *err)
+{
+    OWN_FINDINGS struct finding_list own;
+    finding_list_init(&own);
+    struct json_reader r, labels;
+    struct node_document read = {0};
+    const char *description;
+    enum err_code code = ERR_OK;
+    json_reader_init(&r, document, "", &own);
+    read_name(&r, name);
+    json_reader_string(&r, "description", false, 0, DESCRIPTION_MAX, &description);
+    if (json_reader_object(&r, "labels", false, &labels))
+        code = read_labels(&labels, labels.object, &read, err);
+    json_reader_end(&r);
+    if (code == ERR_OK)
+        code = finish(&own, findings, err);
+    if (code == ERR_OK && (read.text = json_canonical(document, NULL)) == NULL)
+        code = err_nomem(err);
+    if (code == ERR_OK)
+        *out = read;
+    else
+        node_document_release(&read);
+    return code;
+}
+
+enum err_code inventory_read(const json_t *document, struct inventory **out,
+                             struct finding_list *findings, struct err *err)
+{
+    enum err_code code = inventory_from_json(document, out, findings, err);
+    if (code != ERR_OK)
+        return code;
+    /* A thousand parsed reports would be most of the server's memory, and no rule looks at them. */
+    json_decref((*out)->document);
+    (*out)->document = NULL;
+    return ERR_OK;
+}
+
+void receipt_note_of(const struct receipt *receipt, const char *body_digest,
+                     struct receipt_note *out)
+{
+    *out = (struct receipt_note){
+        .generation = receipt->generation, .time_us = receipt->time_us, .result = receipt->result};
+    snprintf(out->digest, sizeof(out->digest), "%s", receipt->digest);
+    snprintf(out->observed, sizeof(out->observed), "%s", receipt->observed);
+    snprintf(out->body_digest, sizeof(out->body_digest), "%s", body_digest);
+    snprintf(out->problem, sizeof(out->problem), "%.255s", receipt->problem);
+}
+
+char *placement_item_text(const struct placement *placement, int64_t revision,
+                          const json_t *document)
+{
+    char etag[32];
+    snprintf(etag, sizeof(etag), "\"%lld\"", (long long)revision);
+    OWN(json)
+    json_t *item = json_pack("{ss, ss, sI, sI, ss, sO}", "tenant", placement->tenant, "job",
+                             placement->job, "label", (json_int_t)placement->label, "revision",
+                             (json_int_t)revision, "etag", etag, "placement", document);
+    return item == NULL ? NULL : json_canonical(item, NULL);
+}
