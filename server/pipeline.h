@@ -1,0 +1,120 @@
+#pragma once
+/*
+ * server/pipeline.h - the one way of a write: check, store, answer (picture in pipeline.c).
+ *
+ * Each resource is a struct write_kind: what it touches and how it is stored. Everything else
+ * (preconditions, rules, overrides, generation, audit, event, dry run, answer) is here, once.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "db/db.h"
+#include "db/tables.h"
+#include "fleet/rules.h"
+#include "server/app.h"
+
+#define WRITE_SUBJECT_SIZE (3 * NAME_SIZE)
+#define WRITE_TEXT_MAX     256 /* of ?message= and ?reason= */
+#define WRITE_ETAGS_MAX    8   /* of one If-Match */
+
+struct write;
+
+struct write_kind {
+    const char *action;  /* of the audit row: "policy.put" */
+    const char *event;   /* kind of the event: "policy.changed"; NULL = none */
+    const char *refused; /* problem code: "policy-refused" */
+    bool audited;
+    bool body; /* a PUT: the answer names revision and findings; else a DELETE */
+    enum change_kind change;
+    bool ruled; /* rules_check(change) */
+    /* Looks its target up: sets current, current_digest, unchanged; write_refuse() for 404. */
+    enum err_code (*prepare)(struct write *w, struct err *err);
+    /* Exchanges the new value with the world's; twice = nothing. */
+    void (*swap)(struct write *w);
+    /* Nodes whose plan may depend on the value as it is in the world now. NULL = none. */
+    void (*each_node)(struct write *w, world_node_fn *fn, void *arg);
+    /* Adds members to the answer while the new value is in the world; may be NULL. */
+    enum err_code (*describe)(struct write *w, json_t *answer, struct err *err);
+    /* SQL; sets w->revision. */
+    enum err_code (*store)(struct write *w, struct db_tx *tx, struct err *err);
+    /* Fills w->effects; w->revision is known. */
+    enum err_code (*effects)(struct write *w, struct err *err);
+    /* Revision and digest into the world, after the last swap. Cannot fail. */
+    void (*settle)(struct write *w);
+    void (*release)(struct write *w); /* frees w and what it holds */
+};
+
+enum write_mode {
+    WRITE_STORE = 0,
+    WRITE_DRY_RUN,
+    WRITE_VALIDATE, /* findings only, no precondition */
+};
+
+struct preview;
+
+/* The first member of every resource's own struct. Made on an HTTP thread, then the writer's. */
+struct write {
+    const struct write_kind *kind;
+    struct app *app;
+    struct world *world;
+    struct request *request;
+    enum write_mode mode;
+    char tenant[NAME_SIZE]; /* of the change; "" = none */
+    char job[NAME_SIZE];
+    char node[NAME_SIZE];
+    char subject[WRITE_SUBJECT_SIZE]; /* "tenant/a/policy"; also the document's key */
+    char *text;                       /* owned canonical document; NULL for DELETE */
+    char digest[DIGEST_TEXT_MAX];     /* of text */
+    struct finding_list findings;
+    /* prepare: */
+    int64_t current; /* revision in force, 0 = none */
+    char current_digest[DIGEST_TEXT_MAX];
+    bool unchanged;
+    /* store: */
+    int64_t revision, generation;
+    struct effects effects;
+    json_t *answer; /* owned */
+    /* refusal */
+    int refusal; /* status, 0 = none */
+    const char *refusal_code;
+    char refusal_text[256];
+    char etag[32];
+    struct preview *preview; /* dry run under way */
+};
+
+/* Base of a write; `w` is zeroed memory of the resource's struct. Reads the request's parameters
+ * ?dry_run, ?message, ?reason, ?override. On failure it has replied and freed w (false). */
+bool write_init(struct write *w, const struct write_kind *kind, struct request *request);
+/* Canonical text and digest of the body. */
+ERR_MUST_CHECK enum err_code write_set_document(struct write *w, const json_t *document,
+                                                struct err *err);
+/* Hands w to the writer thread, or replies when the findings already refuse it. */
+void write_submit(struct write *w);
+/* Replies with what stopped it and frees w. */
+void write_fail(struct write *w, const struct err *err);
+void write_release(struct write *w); /* the base's part of kind->release */
+
+/* From prepare or store: the answer is this problem. Returns the code to return. */
+enum err_code write_refuse(struct write *w, int status, const char *code, struct err *err,
+                           const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* Blob of w->text under `key`, with the revision as ETag, at commit. */
+ERR_MUST_CHECK enum err_code write_publish(struct write *w, const char *key, struct err *err);
+
+/* preview.c: a dry run's plans, in slices on the writer thread. Replies and frees w. */
+void preview_start(struct write *w);
+void preview_free(struct preview *preview);
+
+/* Helpers shared with handlers that do not go this way. --------------------------------------- */
+
+/* Audit row and event of a change made by the request's principal. Either text may be NULL. */
+ERR_MUST_CHECK enum err_code change_record(struct db_tx *tx, const struct request *request,
+                                           const struct db_audit *audit, const char *event,
+                                           json_t *event_body, struct err *err);
+
+/* Takes an ETag list apart: does it hold "revision"? ("*" holds any.) */
+bool etag_list_has(const char *list, int64_t revision);
+void etag_format(int64_t revision, char out[32]);

@@ -1,0 +1,141 @@
+/*
+ * server/task.c - see task.h.
+ */
+#include "server/task.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/tables.h"
+
+void task_init(struct task *task, struct request *request,
+               enum err_code (*run)(struct db_tx *tx, struct task *task, struct err *err),
+               void (*release)(struct task *task))
+{
+    task->app = request_app(request);
+    task->request = request;
+    task->run = run;
+    task->release = release;
+    task->status = 200;
+}
+
+void task_release(struct task *task)
+{
+    effects_drop(&task->effects);
+    json_decref(task->answer);
+    json_decref(task->kept);
+}
+
+enum err_code task_refuse(struct task *task, int status, const char *code, struct err *err,
+                          const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(task->refusal_text, sizeof(task->refusal_text), fmt, args);
+    va_end(args);
+    task->refusal = status;
+    task->refusal_code = code;
+    return err_set(err, ERR_CONFLICT, "%s", task->refusal_text);
+}
+
+struct replay {
+    struct task *task;
+    const char *digest; /* of the request */
+    bool other;         /* the key was used for another request */
+};
+
+static bool on_stored(void *arg, const struct db_idempotency *row)
+{
+    struct replay *replay = arg;
+    replay->other = strcmp(row->request, replay->digest) != 0;
+    if (!replay->other) {
+        replay->task->status = row->status;
+        replay->task->answer = json_loads(row->body, 0, NULL);
+    }
+    return false;
+}
+
+static enum err_code request_digest(const struct request *request, char out[DIGEST_TEXT_MAX],
+                                    struct err *err)
+{
+    size_t len;
+    const char *body = request_body(request, &len);
+    char digest[DIGEST_TEXT_MAX] = "";
+    if (len > 0)
+        bytes_digest(body, len, digest);
+    OWN(json)
+    json_t *whole = json_pack("[s, s, s]", request_method(request), request_path(request), digest);
+    return whole == NULL ? err_nomem(err) : json_digest(whole, out, err);
+}
+
+/* The effect and its answer are one transaction, so that a repetition finds both or neither. */
+static enum err_code run_once(struct db_tx *tx, struct task *task, const char *key, struct err *err)
+{
+    char whole[TASK_KEY_MAX + 96], digest[DIGEST_TEXT_MAX];
+    snprintf(whole, sizeof(whole), "%s\n%s", request_principal(task->request)->name, key);
+    enum err_code code = request_digest(task->request, digest, err);
+    if (code != ERR_OK)
+        return code;
+    struct replay replay = {.task = task, .digest = digest};
+    code = idempotency_get(db_tx_ro(tx), whole, on_stored, &replay, err);
+    if (code == ERR_OK && replay.other)
+        return task_refuse(task, 422, "idempotency-key-reused", err,
+                           "this Idempotency-Key was used for another request");
+    if (code == ERR_OK) {
+        task->settle = NULL; /* its effect is there already */
+        bool ok = json_object_set_new(task->answer, "replayed", json_true()) == 0;
+        return ok ? ERR_OK : err_nomem(err);
+    }
+    if (code != ERR_NOT_FOUND)
+        return code;
+    code = task->run(tx, task, err);
+    if (code != ERR_OK)
+        return code;
+    OWN(str) char *text = json_canonical(task->kept != NULL ? task->kept : task->answer, NULL);
+    const struct db_idempotency row = {
+        .key = whole, .request = digest, .status = task->status, .body = text};
+    return text == NULL ? err_nomem(err) : idempotency_put(tx, &row, err);
+}
+
+static enum err_code run(struct db_tx *tx, void *arg, struct err *err)
+{
+    struct task *task = arg;
+    const char *key = request_header(task->request, "Idempotency-Key");
+    enum err_code code =
+        task->idempotent && key != NULL ? run_once(tx, task, key, err) : task->run(tx, task, err);
+    if (code != ERR_OK)
+        return code;
+    effects_move(&task->app->effects, &task->effects);
+    if (task->settle != NULL)
+        task->settle(task);
+    return ERR_OK;
+}
+
+static void done(void *arg, enum err_code code, const struct err *err)
+{
+    struct task *task = arg;
+    if (code == ERR_OK)
+        request_reply_json(task->request, task->status, GIVE(task->answer), NULL, NULL);
+    else if (task->refusal != 0)
+        request_reply_problem(task->request, task->refusal, task->refusal_code, NULL, NULL, "%s",
+                              task->refusal_text);
+    else
+        request_reply_err(task->request, err);
+    task->release(task);
+}
+
+void task_submit(struct task *task)
+{
+    struct err err = ERR_INIT;
+    const char *key = request_header(task->request, "Idempotency-Key");
+    enum err_code code = ERR_OK;
+    if (task->idempotent && key != NULL && (key[0] == '\0' || strlen(key) > TASK_KEY_MAX))
+        code = task_refuse(task, 400, "invalid-header", &err,
+                           "an Idempotency-Key has 1 to %d bytes", TASK_KEY_MAX);
+    else
+        code = db_write(task->app->db, run, done, task, &err);
+    if (code != ERR_OK)
+        done(task, code, &err);
+}

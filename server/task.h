@@ -1,0 +1,39 @@
+#pragma once
+/*
+ * server/task.h - a write that is no change of the desired state: tokens, receipts, state reports.
+ * One function on the writer thread, one answer after the commit; POSTs may carry an
+ * Idempotency-Key.
+ */
+
+#include <jansson.h>
+
+#include "db/db.h"
+#include "server/app.h"
+
+#define TASK_KEY_MAX 128 /* bytes of an Idempotency-Key */
+
+/* The first member of the handler's own struct. */
+struct task {
+    struct app *app;
+    struct request *request;
+    /* Sets status and answer, fills effects; leaves the world as it is. */
+    enum err_code (*run)(struct db_tx *tx, struct task *task, struct err *err);
+    void (*settle)(struct task *task);  /* changes the world; cannot fail; may be NULL */
+    void (*release)(struct task *task); /* frees the struct, after task_release() */
+    bool idempotent;                    /* honours Idempotency-Key */
+    int status;
+    json_t *answer; /* owned; NULL = none (204) */
+    json_t *kept;   /* owned; what a repetition is answered with, without secrets; NULL = answer */
+    struct effects effects;
+    int refusal; /* status of a problem, 0 = none */
+    const char *refusal_code;
+    char refusal_text[256];
+};
+
+void task_init(struct task *task, struct request *request,
+               enum err_code (*run)(struct db_tx *tx, struct task *task, struct err *err),
+               void (*release)(struct task *task));
+enum err_code task_refuse(struct task *task, int status, const char *code, struct err *err,
+                          const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void task_submit(struct task *task);
+void task_release(struct task *task);
