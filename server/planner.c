@@ -1,0 +1,137 @@
+/*
+ * server/planner.c - see planner.h.
+ */
+#include "server/planner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "fleet/compile.h"
+
+#define PLANNER_SLICE_NS (2 * NS_PER_MS) /* between two looks at the queue */
+
+void plan_key(const char *node, char out[PUBLISH_KEY_SIZE])
+{
+    snprintf(out, PUBLISH_KEY_SIZE, "node/%s/plan", node);
+}
+
+static void show_plan(struct app *app, struct world_node *node, const struct plan *plan,
+                      struct err *err)
+{
+    char key[PUBLISH_KEY_SIZE], etag[24];
+    size_t len = 0;
+    struct publish_entry *entry = NULL;
+    OWN(json) json_t *document = plan_to_json(plan);
+    char *text = document == NULL ? NULL : json_canonical(document, &len);
+    if (text == NULL) {
+        err_nomem(err);
+        return;
+    }
+    plan_key(node->name, key);
+    /* 64 bits of the digest tell two plans of one node apart; the whole digest is in the body. */
+    snprintf(etag, sizeof(etag), "\"%.16s\"", plan->digest + strlen("sha256:"));
+    struct blob *blob = blob_new(text, len, etag, "application/json");
+    if (publish_entry_new(key, blob, plan->digest, &entry, err) == ERR_OK)
+        publish_put(app->publish, entry);
+}
+
+/* Compiles one node. A failure is the node's problem, shown on it; it is tried again with the next
+ * change that touches the node. */
+static void plan_node(struct app *app, size_t index)
+{
+    struct world *world = app->world;
+    struct world_node *node = world->nodes[index];
+    struct err err = ERR_INIT;
+    OWN(plan) struct plan *plan = NULL;
+    bool changed = false;
+    enum err_code code =
+        compile_plan(&world->view, &world->view_nodes[index], world->generation, &plan, NULL, &err);
+    if (code == ERR_OK) {
+        changed = !node->planned || strcmp(node->plan_digest, plan->digest) != 0;
+        if (changed)
+            show_plan(app, node, plan, &err);
+        code = err.code;
+    }
+    if (code == ERR_OK) {
+        if (changed)
+            node->drifted = false;
+        memcpy(node->plan_digest, plan->digest, sizeof(node->plan_digest));
+        node->plan_knobs = plan->knob_count;
+        node->plan_problem[0] = '\0';
+    } else {
+        snprintf(node->plan_problem, sizeof(node->plan_problem), "plan: %.200s", err.text);
+        log_error("planner", "node=%s has no new plan: %s", node->name, err.text);
+    }
+    node->planned = true;
+    world_clear_dirty(world, node);
+    if (changed && code == ERR_OK) {
+        char key[PUBLISH_KEY_SIZE];
+        plan_key(node->name, key);
+        waiters_wake(app->waiters, key);
+    }
+}
+
+static void show_status(struct app *app)
+{
+    struct world *world = app->world;
+    struct fleet_status fleet, old;
+    const size_t *counts = world->sync_counts;
+    for (size_t i = 0; world->any_touched && i < world->view.node_count; i++)
+        if (world->nodes[i]->touched) {
+            world->nodes[i]->touched = false;
+            status_set(app->status, world->nodes[i]);
+        }
+    world->any_touched = false;
+    status_fleet(app->status, &old);
+    fleet = (struct fleet_status){
+        .generation = world->generation,
+        .planned_generation = world->dirty_count == 0 ? world->generation : old.planned_generation,
+        .nodes = world->view.node_count,
+        .total = world->view.node_count - counts[NODE_IDLE],
+        .in_sync = counts[NODE_IN_SYNC],
+        .pending = counts[NODE_PENDING] + counts[NODE_PLANNING],
+        .failed = counts[NODE_FAILED],
+        .tenants = world->view.tenant_count,
+        .placements = world->view.placement_count,
+    };
+    status_set_fleet(app->status, &fleet);
+    if (status_is_applied(app->status, world->generation))
+        waiters_wake(app->waiters, BARRIER_KEY);
+}
+
+void planner_committed(void *arg)
+{
+    struct app *app = arg;
+    effects_commit(&app->effects, app);
+    show_status(app);
+}
+
+bool planner_idle(void *arg)
+{
+    struct app *app = arg;
+    struct world *world = app->world;
+    if (world->dirty_count == 0)
+        return false;
+    int64_t end_ns = app->clock->mono_ns(app->clock) + PLANNER_SLICE_NS;
+    for (size_t i = 0; i < world->view.node_count && world->dirty_count > 0; i++) {
+        if (!world->nodes[i]->dirty)
+            continue;
+        plan_node(app, i);
+        if (app->clock->mono_ns(app->clock) >= end_ns)
+            break;
+    }
+    show_status(app);
+    return world->dirty_count > 0;
+}
+
+static void mark(void *arg, struct world_node *node)
+{
+    world_mark_dirty(arg, node);
+}
+
+void planner_reload(struct app *app)
+{
+    world_each_node(app->world, mark, app->world);
+}
