@@ -1,0 +1,78 @@
+#pragma once
+/*
+ * server/api.h - the handlers, one file a resource. Called by the http layer on its threads; none
+ * of them blocks: current things come from server/publish and server/status, history from the
+ * store's readers, writes go through server/pipeline.
+ */
+
+#include "server/app.h"
+#include "server/http.h"
+
+/* api_system.c */
+void api_healthz(struct request *request);
+void api_readyz(struct request *request);
+void api_openapi(struct request *request);
+void api_rules_list(struct request *request);
+/* metrics.c */
+void api_metrics(struct request *request);
+/* api_fabric.c */
+void api_fabric_get(struct request *request);
+void api_fabric_put(struct request *request);
+void api_fabric_validate(struct request *request);
+/* api_revisions.c */
+void api_fabric_revisions(struct request *request);
+void api_fabric_revision(struct request *request);
+void api_policy_revisions(struct request *request);
+void api_policy_revision(struct request *request);
+/* api_tenants.c */
+void api_tenants_list(struct request *request);
+void api_tenant_get(struct request *request);
+void api_tenant_put(struct request *request);
+void api_tenant_delete(struct request *request);
+/* api_policy.c */
+void api_policy_get(struct request *request);
+void api_policy_put(struct request *request);
+void api_policy_delete(struct request *request);
+void api_policy_validate(struct request *request);
+/* api_placements.c */
+void api_placements_list(struct request *request);
+void api_placement_get(struct request *request);
+void api_placement_put(struct request *request);
+void api_placement_delete(struct request *request);
+/* api_nodes.c */
+void api_nodes_list(struct request *request);
+void api_node_get(struct request *request);
+void api_node_put(struct request *request);
+void api_node_delete(struct request *request);
+void api_node_plan(struct request *request);
+/* api_reports.c */
+void api_node_state(struct request *request);
+void api_node_inventory(struct request *request);
+void api_node_receipts(struct request *request);
+/* api_tokens.c */
+void api_node_token(struct request *request);
+void api_tokens_list(struct request *request);
+void api_token_get(struct request *request);
+void api_token_post(struct request *request);
+void api_token_delete(struct request *request);
+/* api_agent.c */
+void api_agent_inventory(struct request *request);
+void api_agent_plan(struct request *request);
+void api_agent_receipt(struct request *request);
+void api_agent_state(struct request *request);
+/* barrier.c */
+void api_generation_get(struct request *request);
+/* api_log.c */
+void api_audit_list(struct request *request);
+void api_events_list(struct request *request);
+
+/* Shared by the handlers (api.c) --------------------------------------------------------------- */
+
+/* Replies with the blob under `key`, or 404 with the text. */
+void api_reply_published(struct request *request, const char *key, const char *what);
+/* A name from the path that becomes a new thing's name: false when it is no name (422 replied). */
+bool api_check_name(struct request *request, const char *name, const char *what);
+void api_set_time(json_t *object, const char *key, int64_t wall_us);  /* 0 is left out */
+void api_set_text(json_t *object, const char *key, const char *text); /* "" and NULL are left out */
+/* The caller's tenant when it is a tenant's role, else NULL. */
+const char *api_own_tenant(const struct request *request);

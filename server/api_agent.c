@@ -1,0 +1,428 @@
+/*
+ * server/api_agent.c - what agents send and fetch. The node is the token's, never the body's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/compile.h"
+#include "server/api.h"
+#include "server/pipeline.h"
+#include "server/planner.h"
+#include "server/task.h"
+
+#define PLAN_WAIT_MAX_NS (60 * NS_PER_S)
+#define DRIFT_SHOWN_MAX  20 /* knobs in one event */
+
+/* Inventory ----------------------------------------------------------------------------------- */
+
+struct inventory_write {
+    struct write base;
+    struct inventory *inventory; /* the new one; after the swap the old one */
+};
+
+static enum err_code prepare(struct write *w, struct err *err)
+{
+    const struct world_node *node = world_node_get(w->world, w->node);
+    if (node == NULL)
+        return write_refuse(w, 404, "not-found", err, "there is no node '%s'", w->node);
+    w->current = node->revision;
+    memcpy(w->current_digest, node->inventory_digest, sizeof(w->current_digest));
+    w->unchanged = strcmp(w->digest, w->current_digest) == 0;
+    return ERR_OK;
+}
+
+static void swap(struct write *w)
+{
+    world_swap_inventory(w->world, w->node, &((struct inventory_write *)w)->inventory);
+}
+
+static void each_node(struct write *w, world_node_fn *fn, void *arg)
+{
+    struct world_node *node = world_node_get(w->world, w->node);
+    if (node != NULL)
+        fn(arg, node);
+}
+
+static enum err_code store(struct write *w, struct db_tx *tx, struct err *err)
+{
+    return node_inventory_put(tx, w->node, w->text, err);
+}
+
+static enum err_code effects(struct write *w, struct err *err)
+{
+    (void)w;
+    (void)err;
+    return ERR_OK;
+}
+
+static void settle(struct write *w)
+{
+    struct world_node *node = world_node_get(w->world, w->node);
+    memcpy(node->inventory_digest, w->digest, sizeof(node->inventory_digest));
+}
+
+static void release_inventory(struct write *w)
+{
+    inventory_free(((struct inventory_write *)w)->inventory);
+    write_release(w);
+    free(w);
+}
+
+/* A report is no change that somebody made: no audit row. */
+static const struct write_kind inventory_kind = {
+    .action = "node.inventory",
+    .event = "node.inventory",
+    .refused = "inventory-refused",
+    .body = true,
+    .change = CHANGE_INVENTORY,
+    .ruled = true,
+    .prepare = prepare,
+    .swap = swap,
+    .each_node = each_node,
+    .store = store,
+    .effects = effects,
+    .settle = settle,
+    .release = release_inventory,
+};
+
+/* False (403 replied) when a document names another node than the token's. */
+static bool check_node(struct request *request, const char *named)
+{
+    const char *node = request_principal(request)->node;
+    if (named == NULL || strcmp(named, node) == 0)
+        return true;
+    request_reply_problem(request, 403, "wrong-node", NULL, NULL,
+                          "this token is node '%s's; it cannot speak for '%.63s'", node, named);
+    return false;
+}
+
+void api_agent_inventory(struct request *request)
+{
+    struct err err = ERR_INIT;
+    const json_t *document = request_json(request);
+    if (!check_node(request, json_string_value(json_object_get(document, "node"))))
+        return;
+    struct inventory_write *iw = calloc(1, sizeof(*iw));
+    if (iw == NULL) {
+        err_nomem(&err);
+        request_reply_err(request, &err);
+        return;
+    }
+    struct write *w = &iw->base;
+    if (!write_init(w, &inventory_kind, request))
+        return;
+    w->mode = WRITE_STORE;
+    snprintf(w->node, sizeof(w->node), "%s", request_principal(request)->node);
+    snprintf(w->subject, sizeof(w->subject), "node/%s", w->node);
+    enum err_code code = inventory_read(document, &iw->inventory, &w->findings, &err);
+    if (code == ERR_OK || code == ERR_INVALID)
+        code = write_set_document(w, document, &err);
+    if (code != ERR_OK)
+        write_fail(w, &err);
+    else
+        write_submit(w);
+}
+
+/* Plan ---------------------------------------------------------------------------------------- */
+
+/* Replies when the node's plan is not the known one. */
+static bool reply_plan(struct request *request, bool wait_over)
+{
+    struct app *app = request_app(request);
+    const char *node = request_principal(request)->node;
+    const char *known = request_query(request, "known");
+    char key[PUBLISH_KEY_SIZE], digest[DIGEST_TEXT_MAX];
+    plan_key(node, key);
+    struct blob *blob = publish_get(app->publish, key, digest);
+    if (blob == NULL && !status_has(app->status, node))
+        request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no node '%s'", node);
+    else if (blob != NULL && (known == NULL || strcmp(known, digest) != 0))
+        request_reply_blob(request, 200, blob);
+    else if (wait_over)
+        request_reply_json(request, 204, NULL, NULL, NULL);
+    else
+        return false;
+    blob_unref(blob);
+    return true;
+}
+
+static void on_plan(struct request *request, bool late)
+{
+    (void)late; /* when woken, the plan may have gone back to the known one: the agent asks again */
+    reply_plan(request, true);
+}
+
+void api_agent_plan(struct request *request)
+{
+    struct app *app = request_app(request);
+    struct err err = ERR_INIT;
+    char key[PUBLISH_KEY_SIZE], digest[DIGEST_TEXT_MAX] = "";
+    int64_t wait_ns;
+    if (request_duration(request, "wait", 0, PLAN_WAIT_MAX_NS, &wait_ns, &err) != ERR_OK) {
+        request_reply_problem(request, 400, "invalid-parameter", NULL, NULL, "%s", err.text);
+        return;
+    }
+    if (reply_plan(request, wait_ns == 0))
+        return;
+    const char *known = request_query(request, "known");
+    OWN(str) char *wanted = strdup(known == NULL ? "" : known);
+    plan_key(request_principal(request)->node, key);
+    enum err_code code = wanted == NULL ? err_nomem(&err) : ERR_OK;
+    if (code == ERR_OK)
+        code = waiters_add(app->waiters, key, request, app->clock->mono_ns(app->clock) + wait_ns,
+                           on_plan, &err);
+    if (code != ERR_OK) {
+        request_reply_err(request, &err);
+        return;
+    }
+    /* The request may be gone by now. A plan published between the look and the entry woke nobody.
+     */
+    struct blob *blob = publish_get(app->publish, key, digest);
+    if (blob != NULL && strcmp(wanted, digest) != 0)
+        waiters_wake(app->waiters, key);
+    blob_unref(blob);
+}
+
+/* Receipts ------------------------------------------------------------------------------------ */
+
+struct receipt_task {
+    struct task base;
+    char node[NAME_SIZE];
+    struct receipt *receipt;
+    struct receipt_note note;
+    char *text; /* canonical */
+};
+
+static void release_receipt(struct task *task)
+{
+    struct receipt_task *rt = (struct receipt_task *)task;
+    receipt_free(rt->receipt);
+    free(rt->text);
+    task_release(task);
+    free(rt);
+}
+
+/* Nothing new in it: the node says again that it is as it was. */
+static bool is_quiet(const struct receipt_note *before, const struct receipt_note *note)
+{
+    return note->result == RECEIPT_UNCHANGED && before->id != 0 &&
+           strcmp(before->digest, note->digest) == 0 &&
+           strcmp(before->observed, note->observed) == 0;
+}
+
+static enum err_code add_receipt_event(struct db_tx *tx, const struct receipt_task *rt,
+                                       struct err *err)
+{
+    const struct receipt *receipt = rt->receipt;
+    char subject[NAME_SIZE + 8];
+    snprintf(subject, sizeof(subject), "node/%s", rt->node);
+    json_t *body =
+        json_pack("{ss, sI, ss, ss, sI, sb}", "result", receipt_result_name(receipt->result),
+                  "generation", (json_int_t)receipt->generation, "digest", receipt->digest,
+                  "observed", receipt->observed, "receipt", (json_int_t)rt->note.id, "equal",
+                  strcmp(receipt->digest, receipt->observed) == 0);
+    if (body != NULL && receipt->problem[0] != '\0')
+        json_object_set_new(body, "problem", json_string(receipt->problem));
+    const struct db_audit subject_only = {.subject = subject};
+    return change_record(tx, rt->base.request, &subject_only,
+                         receipt->result == RECEIPT_DRIFT ? "node.drift" : "node.receipt", body,
+                         err);
+}
+
+static enum err_code run_receipt(struct db_tx *tx, struct task *task, struct err *err)
+{
+    struct receipt_task *rt = (struct receipt_task *)task;
+    const struct world_node *node = world_node_get(task->app->world, rt->node);
+    if (node == NULL)
+        return task_refuse(task, 404, "not-found", err, "there is no node '%s'", rt->node);
+    /* A receipt whose answer was lost comes again. */
+    bool repeated =
+        node->receipt.id > 0 && strcmp(node->receipt.body_digest, rt->note.body_digest) == 0;
+    enum err_code code = ERR_OK;
+    const struct db_receipt row = {.node = rt->node,
+                                   .generation = rt->receipt->generation,
+                                   .digest = rt->receipt->digest,
+                                   .observed = rt->receipt->observed,
+                                   .result = receipt_result_name(rt->receipt->result),
+                                   .body = rt->text};
+    if (repeated)
+        rt->note.id = node->receipt.id;
+    else
+        code = receipt_put(tx, &row, &rt->note.id, err);
+    if (code == ERR_OK && !repeated && !is_quiet(&node->receipt, &rt->note))
+        code = add_receipt_event(tx, rt, err);
+    if (code != ERR_OK)
+        return code;
+    task->status = 201;
+    task->answer = json_pack("{sI}", "id", (json_int_t)rt->note.id);
+    if (task->answer == NULL)
+        return err_nomem(err);
+    return ERR_OK;
+}
+
+static void settle_receipt(struct task *task)
+{
+    struct receipt_task *rt = (struct receipt_task *)task;
+    struct world_node *node = world_node_get(task->app->world, rt->node);
+    node->receipt = rt->note;
+    node->drifted = false;
+    world_node_resync(task->app->world, node);
+}
+
+void api_agent_receipt(struct request *request)
+{
+    struct err err = ERR_INIT;
+    char digest[DIGEST_TEXT_MAX];
+    size_t len;
+    struct receipt_task *rt = calloc(1, sizeof(*rt));
+    if (rt == NULL) {
+        err_nomem(&err);
+        request_reply_err(request, &err);
+        return;
+    }
+    task_init(&rt->base, request, run_receipt, release_receipt);
+    rt->base.settle = settle_receipt;
+    snprintf(rt->node, sizeof(rt->node), "%s", request_principal(request)->node);
+    enum err_code code = receipt_from_json(request_json(request), &rt->receipt, &err);
+    if (code == ERR_OK && !check_node(request, rt->receipt->node)) {
+        release_receipt(&rt->base);
+        return;
+    }
+    if (code == ERR_OK && (rt->text = json_canonical(request_json(request), &len)) == NULL)
+        code = err_nomem(&err);
+    if (code != ERR_OK) {
+        request_reply_err(request, &err);
+        release_receipt(&rt->base);
+        return;
+    }
+    bytes_digest(rt->text, len, digest);
+    receipt_note_of(rt->receipt, digest, &rt->note);
+    task_submit(&rt->base);
+}
+
+/* State --------------------------------------------------------------------------------------- */
+
+struct state_task {
+    struct task base;
+    char node[NAME_SIZE];
+    struct state state;
+    char *text;
+    bool compared;
+    bool differs; /* from the plan that the node said it has applied */
+};
+
+static void release_state(struct task *task)
+{
+    struct state_task *st = (struct state_task *)task;
+    state_release(&st->state);
+    free(st->text);
+    task_release(task);
+    free(st);
+}
+
+static json_t *drift_to_json(const struct plan_steps *steps)
+{
+    json_t *knobs = json_array();
+    for (size_t i = 0; i < steps->count && i < DRIFT_SHOWN_MAX; i++) {
+        const struct plan_step *step = &steps->items[i];
+        json_t *knob = json_pack("{ss, ss, ss}", "kind", step->kind->name, "subject", step->subject,
+                                 "id", step->id);
+        if (knob != NULL && step->to != NULL)
+            json_object_set(knob, "want", step->to);
+        if (knob != NULL && step->from != NULL)
+            json_object_set(knob, "is", step->from);
+        json_array_append_new(knobs, knob);
+    }
+    return knobs;
+}
+
+/* Compares the state with the plan that the node's last receipt said is applied. A plan that is
+ * newer than the receipt makes every state "different", which is no drift. */
+static enum err_code compare(struct state_task *st, struct db_tx *tx, const struct world_node *node,
+                             size_t *out_count, struct err *err)
+{
+    struct world *world = st->base.app->world;
+    const struct view_node *view = view_node_get(&world->view, st->node);
+    OWN(plan) struct plan *plan = NULL;
+    OWN_STEPS struct plan_steps steps = {0};
+    char observed[DIGEST_TEXT_MAX], subject[NAME_SIZE + 8];
+    enum err_code code = compile_plan(&world->view, view, world->generation, &plan, NULL, err);
+    if (code == ERR_OK)
+        code = plan_observed_digest(plan, &st->state, observed, err);
+    if (code != ERR_OK)
+        return code;
+    st->differs = strcmp(observed, plan->digest) != 0;
+    if (!st->differs)
+        return ERR_OK;
+    struct err diff_err = ERR_INIT;
+    json_t *body = json_object();
+    code = plan_diff(plan, &st->state, &steps, &diff_err);
+    if (code == ERR_OK)
+        json_object_set_new(body, "knobs", drift_to_json(&steps));
+    else /* a knob that cannot be read: not in sync, and not known how */
+        json_object_set_new(body, "problem", json_string(diff_err.text));
+    *out_count = code == ERR_OK ? steps.count : 1;
+    json_object_set_new(body, "count", json_integer((json_int_t)*out_count));
+    snprintf(subject, sizeof(subject), "node/%s", st->node);
+    if (node->drifted) {
+        json_decref(body);
+        return ERR_OK; /* said already */
+    }
+    const struct db_audit subject_only = {.subject = subject};
+    return change_record(tx, st->base.request, &subject_only, "node.drift", body, err);
+}
+
+static enum err_code run_state(struct db_tx *tx, struct task *task, struct err *err)
+{
+    struct state_task *st = (struct state_task *)task;
+    const struct world_node *node = world_node_get(task->app->world, st->node);
+    size_t drift = 0;
+    if (node == NULL)
+        return task_refuse(task, 404, "not-found", err, "there is no node '%s'", st->node);
+    enum err_code code = node_state_put(tx, st->node, st->text, err);
+    st->compared = !node->dirty && (node->sync == NODE_IN_SYNC || node->drifted);
+    if (code == ERR_OK && st->compared)
+        code = compare(st, tx, node, &drift, err);
+    if (code != ERR_OK)
+        return code;
+    task->answer = json_pack("{sI}", "drift", (json_int_t)drift);
+    if (task->answer == NULL)
+        return err_nomem(err);
+    return ERR_OK;
+}
+
+static void settle_state(struct task *task)
+{
+    struct state_task *st = (struct state_task *)task;
+    struct world_node *node = world_node_get(task->app->world, st->node);
+    if (!st->compared || node->drifted == st->differs)
+        return;
+    node->drifted = st->differs;
+    world_node_resync(task->app->world, node);
+}
+
+void api_agent_state(struct request *request)
+{
+    struct err err = ERR_INIT;
+    struct state_task *st = calloc(1, sizeof(*st));
+    if (st == NULL) {
+        err_nomem(&err);
+        request_reply_err(request, &err);
+        return;
+    }
+    state_init(&st->state);
+    task_init(&st->base, request, run_state, release_state);
+    st->base.settle = settle_state;
+    snprintf(st->node, sizeof(st->node), "%s", request_principal(request)->node);
+    enum err_code code = state_from_json(request_json(request), &st->state, &err);
+    if (code == ERR_OK && (st->text = json_canonical(request_json(request), NULL)) == NULL)
+        code = err_nomem(&err);
+    if (code != ERR_OK) {
+        request_reply_err(request, &err);
+        release_state(&st->base);
+        return;
+    }
+    state_seal(&st->state);
+    task_submit(&st->base);
+}

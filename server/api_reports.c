@@ -1,0 +1,115 @@
+/*
+ * server/api_reports.c - what nodes said: inventory, state, receipts, as they are in the store.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/api.h"
+#include "server/page.h"
+#include "server/pipeline.h"
+
+enum report_part {
+    REPORT_INVENTORY,
+    REPORT_STATE,
+};
+
+struct report {
+    struct request *request;
+    enum report_part part;
+    char node[NAME_SIZE];
+    char *text; /* owned copy */
+};
+
+static bool on_node(void *arg, const struct db_node *row)
+{
+    struct report *report = arg;
+    const char *body = report->part == REPORT_STATE ? row->state : row->inventory;
+    if (strcmp(row->name, report->node) == 0 && body != NULL)
+        report->text = strdup(body);
+    return false;
+}
+
+static enum err_code read_report(struct db_ro *ro, void *arg, struct err *err)
+{
+    struct report *report = arg;
+    char before[PAGE_KEY_SIZE];
+    key_before(report->node, before);
+    return node_list(ro, before, 1, on_node, report, err);
+}
+
+static void done(void *arg, enum err_code code, const struct err *err)
+{
+    struct report *report = arg;
+    if (code != ERR_OK)
+        request_reply_err(report->request, err);
+    else if (report->text == NULL)
+        request_reply_problem(report->request, 404, "not-found", NULL, NULL,
+                              "there is no such node, or it has not reported yet");
+    else
+        request_reply_text(report->request, 200, "application/json", report->text,
+                           strlen(report->text));
+    free(report->text);
+    free(report);
+}
+
+static void start(struct request *request, enum report_part part)
+{
+    struct app *app = request_app(request);
+    struct err err = ERR_INIT;
+    if (!api_check_name(request, request_param(request, 0), "node"))
+        return;
+    struct report *report = calloc(1, sizeof(*report));
+    if (report == NULL) {
+        err_nomem(&err);
+        request_reply_err(request, &err);
+        return;
+    }
+    report->request = request;
+    report->part = part;
+    snprintf(report->node, sizeof(report->node), "%s", request_param(request, 0));
+    enum err_code code = db_read(app->db, read_report, done, report, &err);
+    if (code != ERR_OK)
+        done(report, code, &err);
+}
+
+void api_node_state(struct request *request)
+{
+    start(request, REPORT_STATE);
+}
+
+void api_node_inventory(struct request *request)
+{
+    start(request, REPORT_INVENTORY);
+}
+
+static bool on_receipt(void *arg, const struct db_receipt *row)
+{
+    struct page *page = arg;
+    json_t *item =
+        json_pack("{sI, so}", "id", (json_int_t)row->id, "receipt", json_loads(row->body, 0, NULL));
+    if (item != NULL)
+        api_set_time(item, "received", row->received_us);
+    return page_add(page, item, "%lld", (long long)row->id);
+}
+
+static enum err_code read_receipts(struct db_ro *ro, struct page *page, struct err *err)
+{
+    return receipt_list(ro, page->subject, page->after_number, page_limit(page), on_receipt, page,
+                        err);
+}
+
+void api_node_receipts(struct request *request)
+{
+    struct app *app = request_app(request);
+    const char *node = request_param(request, 0);
+    if (!status_has(app->status, node)) {
+        request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no such node");
+        return;
+    }
+    struct page *page = page_new(request, read_receipts);
+    if (page == NULL)
+        return;
+    snprintf(page->subject, sizeof(page->subject), "%s", node);
+    page_submit(page);
+}
