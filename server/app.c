@@ -1,0 +1,253 @@
+/*
+ * server/app.c - see app.h. Starts in the order store, world, listener, and ends the other way
+ * round: nobody asks for what is not there.
+ */
+#include "server/app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "db/tables.h"
+#include "server/planner.h"
+#include "server/route.h"
+#include "server/world_load.h"
+
+#define APP_PATH_MAX 4096
+
+static enum err_code on_start(void *arg, struct db_tx *tx, struct err *err)
+{
+    struct app *app = arg;
+    enum err_code code = world_load(app, db_tx_ro(tx), true, &app->world, err);
+    if (code != ERR_OK)
+        return code;
+    planner_reload(app);
+    while (planner_idle(app)) /* no agent waits yet, so nobody is kept from anything */
+        ;
+    planner_committed(app);
+    return ERR_OK;
+}
+
+/* The world holds what the file does not. Without a world no write can be judged, so if the file
+ * cannot be read either there is nothing left to serve from: the store is whole, a restart is
+ * right. */
+static void on_rolled_back(void *arg, struct db_tx *tx)
+{
+    struct app *app = arg;
+    struct world *world = NULL;
+    struct err err = ERR_INIT;
+    effects_drop(&app->effects);
+    log_error("store", "a commit failed; loading what the file holds");
+    if (world_load(app, db_tx_ro(tx), false, &world, &err) != ERR_OK) {
+        log_error("store", "cannot load after a failed commit: %s; ending, start it again",
+                  err.text);
+        _exit(1);
+    }
+    world_free(app->world);
+    app->world = world;
+    planner_reload(app);
+}
+
+static bool authenticate(void *arg, const char *token, struct principal *out)
+{
+    struct app *app = arg;
+    int64_t now_us = app->clock->wall_us(app->clock);
+    if (!auth_check(app->auth, token, now_us, out))
+        return false;
+    if (out->role == ROLE_AGENT)
+        status_touch(app->status, out->node, now_us);
+    return true;
+}
+
+/* First start ------------------------------------------------------------------------------------
+ */
+
+struct first_token {
+    bool have_admin;
+    char id[TOKEN_ID_SIZE];
+    char hash[DIGEST_TEXT_MAX];
+};
+
+static bool on_token(void *arg, const struct db_token *row)
+{
+    struct first_token *first = arg;
+    first->have_admin |= strcmp(row->role, "admin") == 0 && row->expires_us == 0;
+    return !first->have_admin;
+}
+
+static enum err_code look_for_admin(struct db_ro *ro, void *arg, struct err *err)
+{
+    return token_each(ro, on_token, arg, err);
+}
+
+static enum err_code store_admin(struct db_tx *tx, void *arg, struct err *err)
+{
+    const struct first_token *first = arg;
+    const struct db_token row = {.id = first->id,
+                                 .hash = first->hash,
+                                 .role = "admin",
+                                 .tenant = "",
+                                 .description = "made at first start",
+                                 .created_us = db_tx_now_us(tx)};
+    const struct db_audit audit = {.actor = "stellard",
+                                   .action = "token.post",
+                                   .subject = "token/first",
+                                   .request_id = "",
+                                   .reason = "first start",
+                                   .before = "",
+                                   .after = "admin"};
+    enum err_code code = token_put(tx, &row, err);
+    return code != ERR_OK ? code : audit_add(tx, &audit, err);
+}
+
+/* The file comes before the row: after a crash in between there is a file whose token is not known,
+ * and the next start writes a new one. */
+static enum err_code make_admin(struct app *app, const char *data_dir, struct err *err)
+{
+    struct first_token first = {.have_admin = false};
+    char path[APP_PATH_MAX], token[TOKEN_TEXT_MAX], line[TOKEN_TEXT_MAX + 1];
+    unsigned char id[8];
+    enum err_code code = db_read_wait(app->db, look_for_admin, &first, err);
+    if (code != ERR_OK || first.have_admin)
+        return code;
+    token_make("st_", token, first.hash);
+    random_bytes(id, sizeof(id));
+    hex_encode(id, sizeof(id), first.id);
+    snprintf(path, sizeof(path), "%s/admin.token", data_dir);
+    int n = snprintf(line, sizeof(line), "%s\n", token);
+    code = file_write_atomic(path, line, (size_t)n, 0600, err);
+    explicit_bzero(line, sizeof(line));
+    explicit_bzero(token, sizeof(token));
+    if (code == ERR_OK)
+        code = db_write_wait(app->db, store_admin, &first, err);
+    if (code != ERR_OK)
+        return code;
+    struct auth_token *known = calloc(1, sizeof(*known));
+    if (known == NULL)
+        return err_nomem(err);
+    memcpy(known->hash, first.hash, sizeof(known->hash));
+    known->principal.role = ROLE_ADMIN;
+    snprintf(known->principal.name, sizeof(known->principal.name), "token:%s", first.id);
+    auth_put(app->auth, known, false);
+    log_info("stellard", "first start: the admin's token is in %s", path);
+    return ERR_OK;
+}
+
+/* /openapi.json: references to the documents' own schemas are replaced by the schemas; each has its
+ * own "$id", so that references inside them still mean themselves. */
+static enum err_code make_openapi(struct app *app, struct err *err)
+{
+    OWN(json) json_t *document = json_loads((const char *)openapi_files[0].data, 0, NULL);
+    json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas"), *schema;
+    const char *name;
+    void *next;
+    size_t len;
+    json_object_foreach_safe(schemas, next, name, schema)
+    {
+        const char *ref = json_string_value(json_object_get(schema, "$ref"));
+        for (const struct embed_file *file = schema_files; ref != NULL && file->name != NULL;
+             file++)
+            if (strncmp(ref, file->name, strlen(file->name)) == 0 &&
+                strcmp(ref + strlen(file->name), ".json") == 0)
+                json_object_set_new(schemas, name, json_loads((const char *)file->data, 0, NULL));
+    }
+    char *text = document == NULL ? NULL : json_canonical(document, &len);
+    if (text == NULL)
+        return err_nomem(err);
+    app->openapi = blob_new(text, len, "\"" STELLAR_VERSION "\"", "application/json");
+    return app->openapi == NULL ? err_nomem(err) : ERR_OK;
+}
+
+static enum err_code make_parts(struct app *app, struct err *err)
+{
+    enum err_code code = publish_new(&app->publish, err);
+    if (code == ERR_OK)
+        code = auth_new(&app->auth, err);
+    if (code == ERR_OK)
+        code = status_new(&app->status, err);
+    if (code == ERR_OK)
+        code = waiters_new(&app->waiters, err);
+    if (code == ERR_OK)
+        code = make_openapi(app, err);
+    return code;
+}
+
+static enum err_code open_store(struct app *app, const char *data_dir, struct err *err)
+{
+    char path[APP_PATH_MAX];
+    const struct db_hooks hooks = {
+        .arg = app,
+        .start = on_start,
+        .committed = planner_committed,
+        .rolled_back = on_rolled_back,
+        .idle = planner_idle,
+    };
+    enum err_code code = file_mkdirs(data_dir, 0700, err);
+    snprintf(path, sizeof(path), "%s/stellar.db", data_dir);
+    if (code == ERR_OK)
+        code = db_open(path, app->clock, &hooks, &app->db, err);
+    return code;
+}
+
+static enum err_code write_url(const struct app *app, const struct app_config *config,
+                               struct err *err)
+{
+    char path[APP_PATH_MAX], url[128];
+    bool v6 = strchr(config->address, ':') != NULL;
+    int n = snprintf(url, sizeof(url), "http://%s%s%s:%u\n", v6 ? "[" : "", config->address,
+                     v6 ? "]" : "", (unsigned)http_server_port(app->http));
+    snprintf(path, sizeof(path), "%s/url", config->data_dir);
+    log_info("stellard", "ready: %.*s data=%s", n - 1, url, config->data_dir);
+    return file_write_atomic(path, url, (size_t)n, 0644, err);
+}
+
+enum err_code app_new(const struct app_config *config, struct app **out, struct err *err)
+{
+    OWN(app) struct app *app = calloc(1, sizeof(*app));
+    if (app == NULL)
+        return err_nomem(err);
+    app->clock = clock_system();
+    app->start_us = app->clock->wall_us(app->clock);
+    enum err_code code = make_parts(app, err);
+    if (code == ERR_OK)
+        code = open_store(app, config->data_dir, err);
+    if (code == ERR_OK)
+        code = make_admin(app, config->data_dir, err);
+    const struct http_config http = {
+        .address = config->address,
+        .port = config->port,
+        .routes = routes,
+        .route_count = route_count,
+        .app = app,
+        .authenticate = authenticate,
+        .clock = app->clock,
+    };
+    if (code == ERR_OK)
+        code = http_server_start(&http, &app->http, err);
+    if (code == ERR_OK)
+        code = write_url(app, config, err);
+    if (code == ERR_OK)
+        *out = GIVE(app);
+    return code;
+}
+
+void app_free(struct app *app)
+{
+    if (app == NULL)
+        return;
+    if (app->http != NULL)
+        http_server_stop(app->http);
+    db_close(app->db);
+    effects_drop(&app->effects);
+    world_free(app->world);
+    publish_free(app->publish);
+    auth_free(app->auth);
+    status_free(app->status);
+    waiters_free(app->waiters);
+    blob_unref(app->openapi);
+    free(app);
+}
