@@ -41,6 +41,14 @@ enum err_code linux_genl(struct dp_linux *dp, struct nlx **out, struct err *err)
     return ERR_OK;
 }
 
+/* A call has one deadline, however many requests it makes. */
+static void start_deadline(struct dp_linux *dp)
+{
+    nlx_set_budget(dp->route, DP_DEADLINE_MS);
+    if (dp->genl != NULL)
+        nlx_set_budget(dp->genl, DP_DEADLINE_MS);
+}
+
 static bool is_host(const char *kind)
 {
     return strncmp(kind, "host.", 5) == 0;
@@ -97,6 +105,7 @@ static enum err_code observe_one(struct dp_linux *dp, const struct linux_knob *r
 {
     struct err problem = ERR_INIT;
     size_t before = out->knob_count;
+    start_deadline(dp); /* one stuck device costs itself, not the others */
     enum err_code code = row->observe(dp, port, id, out, &problem);
     if (code == ERR_OK || code == ERR_UNSUPPORTED)
         return ERR_OK;
@@ -194,6 +203,7 @@ static enum err_code linux_observe(struct dp *base, const struct plan *plan, str
     struct dp_linux *dp = (struct dp_linux *)base;
     OWN_STATE struct state state;
     state_init(&state);
+    start_deadline(dp);
     enum err_code code = linux_scan(dp, NULL, err);
     for (const struct linux_knob *const *row = linux_knobs; code == ERR_OK && *row != NULL; row++) {
         if (plan == NULL || knob_kind_get((*row)->kind)->is_set)
@@ -248,6 +258,7 @@ static enum err_code linux_check(struct dp *base, const struct plan_step *step, 
     struct dp_linux *dp = (struct dp_linux *)base;
     const struct linux_knob *row;
     const struct dp_port *port;
+    start_deadline(dp);
     enum err_code code = resolve(dp, step, &row, &port, err);
     if (code != ERR_OK)
         return code;
@@ -328,6 +339,7 @@ static enum err_code linux_apply(struct dp *base, const struct plan_step *step, 
     struct dp_linux *dp = (struct dp_linux *)base;
     const struct linux_knob *row;
     const struct dp_port *port;
+    start_deadline(dp);
     enum err_code code = resolve(dp, step, &row, &port, err);
     if (code != ERR_OK)
         return code;

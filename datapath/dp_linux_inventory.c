@@ -272,6 +272,7 @@ enum err_code linux_inventory(struct dp *base, json_t **out, struct err *err)
     struct rdma_list *rdma = memory;
     if (rdma == NULL || ports == NULL || problems == NULL)
         return err_nomem(err);
+    nlx_set_budget(dp->route, 0); /* each request has its deadline; there are many devices */
     enum err_code code = linux_scan(dp, problems, err);
     if (code != ERR_OK)
         return code;
@@ -279,6 +280,8 @@ enum err_code linux_inventory(struct dp *base, json_t **out, struct err *err)
     struct err problem = ERR_INIT;
     if (linux_genl(dp, &genl, &problem))
         tell(problems, "netlink", problem.text);
+    else
+        nlx_set_budget(genl, 0);
     list_rdma(rdma, problems);
     OWN(json) json_t *verbs = list_verbs(rdma, problems);
     for (size_t i = 0; i < dp->port_count; i++)

@@ -28,7 +28,8 @@ struct nlx {
     uint32_t port;
     uint32_t seq;
     int deadline_ms;
-    char *buffer; /* owned, buffer_size bytes */
+    int64_t budget_ns; /* when the shared time ends, monotonic; 0 = none */
+    char *buffer;      /* owned, buffer_size bytes */
     size_t buffer_size;
     char warning[NLX_WARNING_MAX];
 };
@@ -123,6 +124,11 @@ void nlx_set_deadline(struct nlx *nlx, int deadline_ms)
     nlx->deadline_ms = deadline_ms;
 }
 
+void nlx_set_budget(struct nlx *nlx, int budget_ms)
+{
+    nlx->budget_ns = budget_ms == 0 ? 0 : now_ns() + budget_ms * INT64_C(1000000);
+}
+
 uint32_t nlx_port(const struct nlx *nlx)
 {
     return nlx->port;
@@ -213,12 +219,17 @@ static enum err_code take_done(struct exchange *x, const struct nlmsghdr *msg, s
 
 /* Receiving ----------------------------------------------------------------------------------- */
 
+static int left_ms(const struct exchange *x)
+{
+    int64_t left = (x->until_ns - now_ns()) / 1000000;
+    return left < 0 ? 0 : (int)left;
+}
+
 static enum err_code wait_readable(struct exchange *x, struct err *err)
 {
     for (;;) {
-        int64_t left_ms = (x->until_ns - now_ns()) / 1000000;
         struct pollfd pfd = {.fd = x->nlx->fd, .events = POLLIN};
-        int n = left_ms <= 0 ? 0 : poll(&pfd, 1, (int)left_ms);
+        int n = poll(&pfd, 1, left_ms(x));
         if (n > 0)
             return ERR_OK;
         if (n == 0)
@@ -322,12 +333,14 @@ static enum err_code run(struct exchange *x, struct nl_msg *request)
     struct nlmsghdr *header = nlmsg_hdr(request);
     x->seq = ++nlx->seq == 0 ? ++nlx->seq : nlx->seq;
     x->until_ns = now_ns() + nlx->deadline_ms * INT64_C(1000000);
+    if (nlx->budget_ns != 0 && nlx->budget_ns < x->until_ns)
+        x->until_ns = nlx->budget_ns;
     header->nlmsg_seq = x->seq;
     header->nlmsg_pid = nlx->port;
     header->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
     nlx->warning[0] = '\0';
     enum err_code code =
-        nlx_sender_send(nlx->sender, header, header->nlmsg_len, nlx->deadline_ms, x->err);
+        nlx_sender_send(nlx->sender, header, header->nlmsg_len, left_ms(x), x->err);
     struct err problem = ERR_INIT;
     while (code == ERR_OK && !x->done) {
         size_t len;

@@ -34,7 +34,10 @@ ERR_MUST_CHECK enum err_code nlx_attach(int fd, struct nlx **out, struct err *er
 void nlx_free(struct nlx *nlx);
 OWN_DEFINE(nlx, struct nlx *, nlx_free)
 
+/* Of one transaction; NLX_DEADLINE_MS at first. */
 void nlx_set_deadline(struct nlx *nlx, int deadline_ms);
+/* All transactions from now on share this time, each within its own deadline; 0 = no such limit. */
+void nlx_set_budget(struct nlx *nlx, int budget_ms);
 uint32_t nlx_port(const struct nlx *nlx); /* our port id: nlmsg_pid of what we caused */
 /* The words of the last successful ACK ("" if none): the kernel did it, but. */
 const char *nlx_warning(const struct nlx *nlx);

@@ -1,0 +1,216 @@
+/*
+ * tests/lab/dpctl.c - the Linux provider by hand, for lab jobs: what the agent does, without
+ * server, journal and timers. Needs root for changes.
+ *
+ *   dpctl [--devices a,b] [--root DIR] COMMAND
+ *     inventory                 what the node is made of
+ *     observe [PLAN]            state as JSON; of a plan's knobs, or of all
+ *     steps PLAN                what would be done
+ *     check PLAN                whether it could be done; changes nothing
+ *     apply PLAN                does it; on the first failure takes back what was done
+ *     watch SECONDS             ends with 0 when the kernel announces a change, 3 when not
+ *
+ * PLAN is a file with {"knobs":[{"kind","subject","id"?,"want","strict"?},...]}; "-" = standard
+ * input. Exit code: 0 done, 1 failed (and taken back), 2 usage, 4 failed and not all was taken
+ * back.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "datapath/dp_linux.h"
+
+#define DEVICES_MAX 16
+#define PLAN_MAX    (16 * 1024 * 1024)
+
+static int fail(const char *what, const struct err *err)
+{
+    printf("%s: %s: %s\n", what, err_code_name(err->code), err->text);
+    return 1;
+}
+
+static int print(json_t *value)
+{
+    char *text = value == NULL ? NULL : json_dumps(value, JSON_INDENT(2) | JSON_SORT_KEYS);
+    json_decref(value);
+    if (text == NULL)
+        return 1;
+    puts(text);
+    free(text);
+    return 0;
+}
+
+static enum err_code add_knob(struct plan *plan, const json_t *element, struct err *err)
+{
+    const char *kind = json_string_value(json_object_get(element, "kind"));
+    const char *subject = json_string_value(json_object_get(element, "subject"));
+    const char *id = json_string_value(json_object_get(element, "id"));
+    struct plan_knob knob = {
+        .kind = kind == NULL ? NULL : knob_kind_get(kind),
+        .strict = json_is_true(json_object_get(element, "strict")),
+    };
+    if (knob.kind == NULL || subject == NULL)
+        return err_set(err, ERR_INVALID, "a knob has no known kind or no subject");
+    snprintf(knob.subject, sizeof(knob.subject), "%s", subject);
+    snprintf(knob.id, sizeof(knob.id), "%s", id == NULL ? "" : id);
+    knob.want = json_incref(json_object_get(element, "want"));
+    return plan_add(plan, &knob, err);
+}
+
+static enum err_code read_plan(const char *path, struct plan **out, struct err *err)
+{
+    OWN(str) char *text = NULL;
+    OWN(json) json_t *document = NULL;
+    OWN(plan) struct plan *plan = NULL;
+    size_t len;
+    enum err_code code =
+        file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, PLAN_MAX, &text, &len, err);
+    if (code == ERR_OK)
+        code = json_parse_limit(text, len, PLAN_MAX, false, &document, err);
+    if (code == ERR_OK)
+        code = plan_new("lab", 1, &plan, err);
+    const json_t *knobs = json_object_get(document, "knobs");
+    for (size_t i = 0; code == ERR_OK && i < json_array_size(knobs); i++)
+        code = add_knob(plan, json_array_get(knobs, i), err);
+    if (code == ERR_OK)
+        code = plan_seal(plan, err);
+    if (code == ERR_OK)
+        *out = GIVE(plan);
+    return code;
+}
+
+static int undo(struct dp *dp, const struct plan_steps *steps, size_t done)
+{
+    int rc = 1;
+    for (size_t i = done; i-- > 0;) {
+        struct plan_step back = {0};
+        struct err err = ERR_INIT;
+        enum err_code code = plan_step_undo(&steps->items[i], &back, &err);
+        if (code == ERR_OK)
+            code = dp_apply(dp, &back, &err);
+        if (code != ERR_OK)
+            rc = fail("undo", &err) + 3;
+        plan_step_release(&back);
+    }
+    puts(rc == 1 ? "all was taken back" : "not all was taken back");
+    return rc;
+}
+
+static int run_steps(struct dp *dp, const struct plan_steps *steps, bool change)
+{
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < steps->count; i++)
+        if (dp_check(dp, &steps->items[i], &err))
+            return fail("check", &err);
+    for (size_t i = 0; change && i < steps->count; i++) {
+        char text[256];
+        plan_step_describe(&steps->items[i], text, sizeof(text));
+        if (dp_apply(dp, &steps->items[i], &err)) {
+            fail("apply", &err);
+            return undo(dp, steps, i + 1);
+        }
+        puts(text);
+    }
+    return 0;
+}
+
+/* Afterwards the node must be what the plan wants, by the digests that the agent compares. */
+static int verify(struct dp *dp, const struct plan *plan)
+{
+    OWN_STATE struct state state;
+    state_init(&state);
+    struct err err = ERR_INIT;
+    char observed[DIGEST_TEXT_MAX];
+    if (dp_observe(dp, plan, &state, &err) || plan_observed_digest(plan, &state, observed, &err))
+        return fail("observe", &err);
+    bool same = strcmp(observed, plan->digest) == 0;
+    puts(same ? "in sync" : "NOT IN SYNC");
+    return same ? 0 : 1;
+}
+
+static int with_plan(struct dp *dp, const char *command, const char *path)
+{
+    OWN(plan) struct plan *plan = NULL;
+    OWN_STATE struct state state;
+    OWN_STEPS struct plan_steps steps = {0};
+    struct err err = ERR_INIT;
+    state_init(&state);
+    if (read_plan(path, &plan, &err))
+        return fail("plan", &err);
+    if (dp_observe(dp, plan, &state, &err))
+        return fail("observe", &err);
+    if (strcmp(command, "observe") == 0)
+        return print(state_to_json(&state));
+    if (plan_diff(plan, &state, &steps, &err))
+        return fail("diff", &err);
+    if (strcmp(command, "steps") == 0)
+        return print(plan_steps_to_json(&steps));
+    bool change = strcmp(command, "apply") == 0;
+    int rc = run_steps(dp, &steps, change);
+    return rc == 0 && change ? verify(dp, plan) : rc;
+}
+
+static int watch(struct dp *dp, int seconds)
+{
+    struct pollfd pfd = {.fd = dp_event_fd(dp), .events = POLLIN};
+    struct err err = ERR_INIT;
+    bool changed = false;
+    puts("watching");
+    fflush(stdout);
+    while (!changed && poll(&pfd, 1, seconds * 1000) > 0)
+        if (dp_drain(dp, &changed, &err))
+            return fail("drain", &err);
+    puts(changed ? "changed" : "quiet");
+    return changed ? 0 : 3;
+}
+
+static int run(struct dp *dp, int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+    const char *command = argc > 0 ? argv[0] : "";
+    if (strcmp(command, "inventory") == 0) {
+        json_t *inventory = NULL;
+        return dp_inventory(dp, &inventory, &err) ? fail("inventory", &err) : print(inventory);
+    }
+    if (strcmp(command, "observe") == 0 && argc == 1) {
+        OWN_STATE struct state state;
+        state_init(&state);
+        return dp_observe(dp, NULL, &state, &err) ? fail("observe", &err)
+                                                  : print(state_to_json(&state));
+    }
+    if (strcmp(command, "watch") == 0 && argc == 2)
+        return watch(dp, atoi(argv[1]));
+    static const char *const commands[] = {"observe", "steps", "check", "apply"};
+    for (size_t i = 0; argc == 2 && i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(command, commands[i]) == 0)
+            return with_plan(dp, command, argv[1]);
+    fprintf(stderr, "usage: dpctl [--devices a,b] [--root DIR] inventory | observe [PLAN] | "
+                    "steps PLAN | check PLAN | apply PLAN | watch SECONDS\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    const char *names[DEVICES_MAX + 1] = {NULL};
+    struct dp_linux_config config = {0};
+    int at = 1;
+    for (; at + 1 < argc && strncmp(argv[at], "--", 2) == 0; at += 2) {
+        if (strcmp(argv[at], "--root") == 0)
+            config.root = argv[at + 1];
+        if (strcmp(argv[at], "--devices") != 0)
+            continue;
+        size_t count = 0;
+        for (char *name = strtok(argv[at + 1], ","); name != NULL && count < DEVICES_MAX;
+             name = strtok(NULL, ","))
+            names[count++] = name;
+        config.devices = names;
+    }
+    struct err err = ERR_INIT;
+    OWN(dp) struct dp *dp = NULL;
+    if (dp_linux_new(&config, &dp, &err))
+        return fail("dpctl", &err);
+    return run(dp, argc - at, argv + at);
+}
