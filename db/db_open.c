@@ -15,7 +15,8 @@
 
 #include "db/db.h"
 
-#define FILE_MODE 0600
+#define FILE_MODE         0600
+#define SQLITE_HEADER_LEN 100
 
 /* SQLite counts its memory under one global lock unless told not to; nobody reads the counts. */
 static void configure_sqlite(void)
@@ -68,6 +69,8 @@ static enum err_code file_prepare(const char *path, struct err *err)
         code = err_set_errno(err, ERR_IO, errno, "cannot look at the database %s", path);
     else if (!S_ISREG(st.st_mode))
         code = err_set(err, ERR_INVALID, "%s is no file", path);
+    else if (st.st_size > 0 && st.st_size < SQLITE_HEADER_LEN)
+        code = err_set(err, ERR_INVALID, "%s is no database", path); /* SQLite takes 1 byte for 0 */
     else if ((st.st_mode & 0077) != 0 && fchmod(fd, FILE_MODE) != 0)
         code = err_set_errno(err, ERR_IO, errno, "cannot close %s to other users", path);
     close(fd);

@@ -19,9 +19,10 @@
 #include "db/db.h"
 #include "db/stmt.h"
 
-#define DB_CHECKPOINT_PAGES       8000   /* 32 MiB of log: then the writer checkpoints */
-#define DB_CHECKPOINT_RETRY_PAGES 1000   /* more, when a reader stood in the way */
-#define DB_CHECKPOINT_FORCE_PAGES 16000  /* then it waits for readers, so that the log starts anew \
+#define DB_CHECKPOINT_PAGES       8000 /* 32 MiB of log: then the writer checkpoints */
+#define DB_CHECKPOINT_RETRY_PAGES 1000 /* more, when a reader stood in the way */
+#define DB_CHECKPOINT_FORCE_PAGES                                                                  \
+    16000                                /* then it waits for readers, so that the log starts anew \
                                           */
 #define DB_CHECKPOINT_WAIT_MS 100        /* at most this long */
 #define DB_CHECKPOINT_IDLE_MS 250        /* a quiet store checkpoints after this */

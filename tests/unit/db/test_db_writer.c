@@ -10,7 +10,7 @@
 static struct {
     char text[4096];
     size_t used;
-    sem_t gate;
+    sem_t entered, gate;
 } trace;
 
 static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -53,13 +53,19 @@ static enum err_code look(struct db_tx *tx, void *arg, struct err *err)
     return code;
 }
 
+static void pass(sem_t *sem)
+{
+    while (sem_wait(sem) != 0)
+        ;
+}
+
 static enum err_code wait_at_gate(struct db_tx *tx, void *arg, struct err *err)
 {
     (void)tx;
     (void)arg;
     (void)err;
-    while (sem_wait(&trace.gate) != 0)
-        ;
+    sem_post(&trace.entered);
+    pass(&trace.gate);
     return ERR_OK;
 }
 
@@ -93,6 +99,7 @@ static int traced_setup(void **state)
     struct err err = ERR_INIT;
     memset(&trace, 0, sizeof(trace));
     assert_int_equal(sem_init(&trace.gate, 0, 0), 0);
+    assert_int_equal(sem_init(&trace.entered, 0, 0), 0);
     folder_setup(state);
     struct store_test *t = *state;
     assert_ok(db_open(t->path, clock_system(), &tracing, &t->db, &err));
@@ -113,8 +120,7 @@ static void hold(struct store_test *t)
 {
     struct err err = ERR_INIT;
     assert_ok(db_run(t->db, wait_at_gate, NULL, NULL, &err));
-    while (db_queue_depth(&t->db->writes) > 0)
-        usleep(100);
+    pass(&trace.entered);
 }
 
 static void let_go_and_finish(struct store_test *t)
@@ -327,8 +333,7 @@ static void done_may_queue_the_next_write(void **state)
     struct store_test *t = *state;
     struct err err = ERR_INIT;
     assert_ok(db_write(t->db, nothing, write_from_done, t->db, &err));
-    while (sem_wait(&trace.gate) != 0)
-        ;
+    pass(&trace.gate);
     assert_ok(db_write_wait(t->db, nothing, NULL, &err));
     assert_counts(t->db, 1);
 }
@@ -363,8 +368,7 @@ static void idle_work_goes_on_in_slices_until_there_is_none(void **state)
     store_close(t);
     struct db_hooks hooks = {.arg = &slices, .idle = idle_three_times};
     assert_ok(db_open(t->path, clock_system(), &hooks, &t->db, &err));
-    while (sem_wait(&trace.gate) != 0)
-        ;
+    pass(&trace.gate);
     store_close(t);
     assert_int_equal(slices, 3);
 }
