@@ -5,10 +5,9 @@
  */
 #include "fleet/digest.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define DIGEST_ROOM_MIN   4096
+#define DIGEST_ROOM_MIN   8192
 #define PLAIN_MEMBERS_MAX 16
 #define PLAIN_DEPTH_MAX   4
 
@@ -163,10 +162,9 @@ int digest_flags(const struct plan_knob *knob)
 void digest_knob(struct digest *digest, const struct knob_kind *kind, const char *subject,
                  const char *id, int flags, const json_t *want)
 {
-    char head[32];
-    snprintf(head, sizeof(head), "%s{\"flags\":%d,\"id\":", digest->len == 0 ? "{\"knobs\":[" : ",",
-             flags);
-    add_text(digest, head);
+    add_text(digest, digest->len == 0 ? "{\"knobs\":[{\"flags\":" : ",{\"flags\":");
+    add_integer(digest, flags);
+    add_text(digest, ",\"id\":");
     add_string(digest, id);
     add_text(digest, ",\"kind\":");
     add_string(digest, kind->name);

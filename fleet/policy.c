@@ -2,7 +2,7 @@
  * fleet/policy.c - see policy.h. The hot path of an upload, so the reader below decides alone, with
  * better words than a schema has. Measured (one core, 11 jobs in 907 bytes, parse and rules
  * included): 68,000 policies/s by the reader, 45,000/s with the schema engine before it.
- * schemas/policy.json stays the published contract: tests/unit/fleet/test_policy.c proves over
+ * schemas/policy.json stays the published contract: tests/unit/fleet/test_schemas.c proves over
  * mutated documents that whatever the reader accepts the schema accepts too.
  */
 #include "fleet/policy.h"

@@ -11,6 +11,7 @@
 #include "base/units.h"
 
 #define MICRO                  INT64_C(1000000)
+#define QUOTE_SIZE_MIN         16
 #define MICRO_DECIMALS         6
 #define MICRO_WHOLE_DIGITS_MAX 3
 
@@ -92,8 +93,10 @@ bool write_text(json_t *object, const char *key, const char *text)
     uint32_t hidden;
     if (!text_find_hidden(text, strlen(text), &hidden))
         return write_member(object, key, json_string(text));
+    /* Not longer than the text itself, so that it fits into the field that it came from. */
     char quoted[ERR_TEXT_MAX];
-    text_quote(text, strlen(text), quoted, sizeof(quoted));
+    size_t len = strlen(text), size = len + 1 < QUOTE_SIZE_MIN ? QUOTE_SIZE_MIN : len + 1;
+    text_quote(text, len, quoted, size < sizeof(quoted) ? size : sizeof(quoted));
     return write_member(object, key, json_string(quoted));
 }
 
