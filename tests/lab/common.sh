@@ -18,11 +18,11 @@ skip() {
 
 # lab_cache DIR: names everything that fetch.sh leaves below DIR.
 lab_cache() {
-    CACHE=$(mkdir -p "$1" && cd "$1" && pwd -P) ||
-        die "cannot create the cache folder $1: give another one"
+    CACHE=$(readlink -m "$1")
     case $CACHE/ in
         "$LAB_SRC"/*) die "the cache folder $CACHE lies in the source tree: give one outside" ;;
     esac
+    mkdir -p "$CACHE" || die "cannot create the cache folder $CACHE: give another one"
     IMAGE_ROOT=$CACHE/root
     KERNEL=$CACHE/vmlinux
     MODULES=$IMAGE_ROOT/lib/modules/$KVER

@@ -299,13 +299,29 @@ test_htb() {
     tc qdisc del dev solar0 root
 }
 
+# Traffic, rows in the TCAM and a reader of every table, while the module goes.
+test_unload_in_use() {
+    ip link set solar2 up
+    ip link set solar3 up
+    tc qdisc add dev solar2 clsact
+    flower add egress 1 ip_proto udp dst_port 1005 action skbedit priority 2
+    bash -c 'while :; do echo x >/dev/udp/10.77.0.9/1005; done' 2>/dev/null &
+    sender=$!
+    sh -c 'while :; do dcbread solar2; ethtool -S solar2; devlink dev info; done' >/dev/null 2>&1 &
+    reader=$!
+    sleep 1
+    ok 'the module unloads in use' rmmod solar_rdma
+    kill "$sender" "$reader"
+    is 'rxe left with its netdev' "$(ls /sys/class/infiniband 2>/dev/null)" ''
+    ok 'and loads again' modprobe solar_rdma
+}
+
 test_reload() {
     code=0
     for _ in 1 2 3 4 5; do
         rmmod solar_rdma && modprobe solar_rdma || code=1
     done
-    result $code 'five reloads, the first with rxe, addresses and a DSCP table in place'
-    is 'rxe left with its netdev' "$(ls /sys/class/infiniband 2>/dev/null)" ''
+    result $code 'five reloads'
     is 'a new port has a clean table' "$(dcbjq solar0 .app)" '[]'
     rmmod solar_rdma
     for bad in max_sge=257 qp_mtu=1500 qp_mtu=8192 cq_moderation=1001 pairs=0 pairs=9; do
@@ -320,7 +336,7 @@ test_reload() {
 }
 
 for part in identity dcb_app dcb_ets dcb_pfc dcb_maxrate dcb_buffer dcb_dcbx ethtool devlink tcam \
-    hardware_path parameters rxe htb reload; do
+    hardware_path parameters rxe htb unload_in_use reload; do
     echo "# $part"
     "test_$part"
 done

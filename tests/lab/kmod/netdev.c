@@ -27,8 +27,9 @@ static void mark_ecn(struct solar_port *port, struct sk_buff *skb, const struct 
 		return;
 	if (!nth(&port->ecn_tick, READ_ONCE(port->ecn_every)))
 		return;
-	if (skb_ensure_writable(skb, skb_network_offset(skb) + sizeof(struct ipv6hdr)) == 0)
-		INET_ECN_set_ce(skb);
+	if (skb_ensure_writable(skb, min_t(unsigned int, skb->len, ETH_HLEN + sizeof(struct ipv6hdr))))
+		return;
+	INET_ECN_set_ce(skb);
 }
 
 static void drop_rx(struct solar_port *port, struct sk_buff *skb, atomic64_t *why)

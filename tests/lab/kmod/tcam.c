@@ -114,10 +114,11 @@ static bool matches(const struct solar_entry *entry, const struct solar_key *key
 /* Token bucket in time: a packet costs its length at the rate. */
 static bool conforms(struct solar_police *police, unsigned int len)
 {
-	u64 now = ktime_get_ns(), cost = div64_u64((u64)len * NSEC_PER_SEC, police->rate_bytes_ps);
+	u64 now, cost = div64_u64((u64)len * NSEC_PER_SEC, police->rate_bytes_ps);
 	bool ok;
 
 	spin_lock_bh(&police->lock);
+	now = ktime_get_ns(); /* inside: another processor's later time must not come first */
 	police->credit_ns = min(police->burst_ns, police->credit_ns + (now - police->last_ns));
 	police->last_ns = now;
 	ok = police->credit_ns >= cost;
