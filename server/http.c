@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -64,6 +65,19 @@ static enum err_code listen_open(struct http_server *server, struct err *err)
     memcpy(&v6, &address, sizeof(v6));
     server->port = ntohs(address.ss_family == AF_INET ? v4.sin_port : v6.sin6_port);
     return ERR_OK;
+}
+
+/*
+ * No new connections: the socket drops what comes, so that clients try again until somebody listens
+ * here again. MHD_quiesce_daemon() would say it more plainly, but its removal of the socket from
+ * the workers' epoll sets races with their own (0.9.75, daemon.c): a busy server may abort.
+ */
+static void listen_end(struct http_server *server)
+{
+    struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = {.len = 1, .filter = &drop};
+    if (setsockopt(server->listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
+        log_debug("http", "new connections come while the server stops: %s", strerror(errno));
 }
 
 /* The library's own default is 1,020 connections; each needs a descriptor. */
@@ -165,6 +179,7 @@ enum err_code http_server_start(const struct http_config *config, struct http_se
     code = daemon_start(server, err);
     if (code != ERR_OK) {
         http_wait_end(server);
+        server->listen_fd = -1; /* the library may have closed it or not: better one too few */
         server_free(server);
         return code;
     }
@@ -209,7 +224,7 @@ void http_server_stop(struct http_server *server)
     if (server == NULL)
         return;
     atomic_store(&server->stopping, true);
-    MHD_socket listener = MHD_quiesce_daemon(server->daemon);
+    listen_end(server);
     http_wait_wake(server);
     connections_end(server, server->stop_ns, false);
     /* By now the timer has answered for every owner that did not; what is left does not read its
@@ -218,9 +233,7 @@ void http_server_stop(struct http_server *server)
     /* The library aborts the process when it is stopped with a suspended connection. */
     while (http_wait_count(server) > 0 || atomic_load(&server->resumers) > 0)
         pause_ns(STOP_LOOK_NS);
-    MHD_stop_daemon(server->daemon);
-    if (listener != MHD_INVALID_SOCKET)
-        close(listener);
+    MHD_stop_daemon(server->daemon); /* closes the listening socket */
     server->listen_fd = -1;
     http_wait_end(server);
     server_free(server);

@@ -102,7 +102,7 @@ void *request_app(const struct request *request);
 const char *request_method(const struct request *request);
 const char *request_path(const struct request *request);                /* decoded */
 const char *request_param(const struct request *request, size_t index); /* {name}s of the route */
-const char *request_query(const struct request *request, const char *key);   /* NULL = absent */
+const char *request_query(const struct request *request, const char *key); /* NULL = absent */
 /* NULL = absent. Never Authorization: secrets are not kept. */
 const char *request_header(const struct request *request, const char *name);
 const char *request_id(const struct request *request); /* X-Request-Id or traceparent's, else new */

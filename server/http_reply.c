@@ -203,8 +203,9 @@ void request_reply_blob(struct request *request, int status, struct blob *blob)
 {
     if (!reply_claim(request) || reply_not_modified(request, status, blob->etag, true))
         return;
-    /* A response object of its own: a shared one could not carry X-Request-Id. The bytes are not
-     * copied, and the object costs 1 us of the 30 us that the exchange takes. */
+    /* A response object of its own, since a shared one could not carry X-Request-Id. The bytes are
+     * not copied; all we do for a GET is about 2 us beside the library's 9 (wrk, 64 connections).
+     */
     struct answer answer = {
         .status = status,
         .etag = blob->etag,
