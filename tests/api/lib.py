@@ -271,7 +271,8 @@ def run(tests):
 
 
 def fixture(server):
-    """Fabric, tenants a and b, a's policy, node n1 with inventory, a's nlp_job placed on it."""
+    """Fabric, tenants a and b, a's policy, node n1 with inventory, a's nlp_job placed on it; n1 has
+    its plan and said its state, but gave no receipt. A token a role."""
     must(server.put("/v1/fabric", FABRIC), 201)
     must(server.put("/v1/tenants/a", {"description": "language models"}), 201)
     must(server.put("/v1/tenants/b", {}), 201)
@@ -280,6 +281,10 @@ def fixture(server):
     agent.report()
     must(server.put("/v1/tenants/a/placements/nlp_job",
                     {"nodes": ["n1"], "match": {"dst": "10.9.1.0/24"}}), 201)
+    must(agent.fetch(wait="20s"), 200)
+    while agent.fetch(wait="0s").status == 200:
+        pass
+    must(agent.state(), 200)
     tokens = {"admin": "admin", "agent": agent.token}
     for role in ("operator", "auditor"):
         tokens[role] = server.token(role)["token"]

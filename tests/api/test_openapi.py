@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Every example of openapi.yaml as a request, and the route table against the paths."""
+import copy
+import json
+import os
+import re
+import subprocess
+
+import yaml
+
+from lib import Server, Tap, arguments, fixture
+
+LITERAL = {"code", "rule", "status", "unchanged", "applied", "valid", "dry_run", "severity", "role"}
+
+
+class Document:
+    def __init__(self, srcdir):
+        self.folder = os.path.join(srcdir, "schemas")
+        with open(os.path.join(self.folder, "openapi.yaml"), encoding="utf-8") as f:
+            self.root = yaml.safe_load(f)
+        self.files = {}
+
+    def file(self, name):
+        if name not in self.files:
+            with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+                self.files[name] = json.load(f)
+        return self.files[name]
+
+    def resolve(self, value, root=None):
+        """Follows $ref; returns the value and the document that its own references mean."""
+        root = root if root is not None else self.root
+        while isinstance(value, dict) and "$ref" in value:
+            ref = value["$ref"]
+            if not ref.startswith("#"):
+                value = root = self.file(ref)
+                continue
+            value = root
+            for part in [p for p in ref[1:].split("/") if p]:
+                value = value[part.replace("~1", "/").replace("~0", "~")]
+        return value, root
+
+    def operations(self):
+        for path, item in self.root["paths"].items():
+            shared = item.get("parameters", [])
+            for method, op in item.items():
+                if method != "parameters":
+                    yield method.upper(), path, op, shared + op.get("parameters", [])
+
+
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+def has_type(value, name):
+    if name == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if name == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, TYPES[name])
+
+
+def faults(doc, schema, value, at="", root=None):
+    """The part of JSON Schema that answers are described with."""
+    schema, root = doc.resolve(schema, root)
+    if schema is True or schema == {}:
+        return
+    wanted = schema.get("type")
+    if wanted and not any(has_type(value, t) for t in
+                          (wanted if isinstance(wanted, list) else [wanted])):
+        yield f"{at or '/'}: {value!r:.80} is no {wanted}"
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{at}: {value!r} is not in {schema['enum']}"
+    if "const" in schema and value != schema["const"]:
+        yield f"{at}: {value!r} is not {schema['const']!r}"
+    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+        yield f"{at}: {value!r} does not match {schema['pattern']}"
+    for key in ("anyOf", "oneOf"):
+        if key in schema and all(list(faults(doc, s, value, at, root)) for s in schema[key]):
+            yield f"{at}: fits none of {key}"
+    for sub in schema.get("allOf", []):
+        yield from faults(doc, sub, value, at, root)
+    if isinstance(value, dict):
+        for key in schema.get("required", []):
+            if key not in value:
+                yield f"{at}: '{key}' is missing"
+        known = schema.get("properties", {})
+        for key, sub in value.items():
+            if key in known:
+                yield from faults(doc, known[key], sub, f"{at}/{key}", root)
+            elif schema.get("additionalProperties") is False:
+                yield f"{at}: '{key}' is not described"
+            elif isinstance(schema.get("additionalProperties"), dict):
+                yield from faults(doc, schema["additionalProperties"], sub, f"{at}/{key}", root)
+    if isinstance(value, list) and "items" in schema:
+        for i, sub in enumerate(value):
+            yield from faults(doc, schema["items"], sub, f"{at}/{i}", root)
+
+
+def unlike(example, value, at=""):
+    """Where an answer does not have what its example shows."""
+    if isinstance(example, dict):
+        for key, sub in example.items():
+            if not isinstance(value, dict) or key not in value:
+                yield f"{at}: the example has '{key}', the answer has not"
+            elif key in LITERAL and not isinstance(sub, (dict, list)) and sub != value[key]:
+                yield f"{at}/{key}: {value[key]!r}, the example has {sub!r}"
+            else:
+                yield from unlike(sub, value[key], f"{at}/{key}")
+    elif isinstance(example, list):
+        if not isinstance(value, list):
+            yield f"{at}: no list"
+        elif example and not any(not list(unlike(example[0], v, at)) for v in value):
+            yield f"{at}: no element is like the example's"
+    elif type(example) is not type(value):
+        yield f"{at}: {value!r} is of another type than {example!r}"
+
+
+def cases(doc):
+    """(operation, method, path, parameters, status, name, example, schema, bodies)"""
+    for method, path, op, params in doc.operations():
+        bodies = op.get("requestBody", {}).get("content", {}).get("application/json", {}) \
+            .get("examples", {})
+        for status, answer in op["responses"].items():
+            answer, _ = doc.resolve(answer)
+            for content in answer.get("content", {}).values():
+                for name, example in content.get("examples", {}).items():
+                    yield op, method, path, params, int(status), name, example, \
+                        content.get("schema"), bodies
+            for name, example in answer.get("x-examples", {}).items():
+                yield op, method, path, params, int(status), name, example, None, bodies
+
+
+def send(doc, server, tokens, agent, case):
+    op, method, path, params, _, name, example, _, bodies = case
+    asked = example.get("x-request", {})
+    words = {"$token": tokens["id"], "$digest": agent.digest}
+    for param in params:
+        param, _ = doc.resolve(param)
+        if param["in"] == "path":
+            value = asked.get("params", {}).get(param["name"], param.get("example"))
+            path = path.replace("{%s}" % param["name"], str(words.get(value, value)))
+    query = {k: words.get(v, v) for k, v in asked.get("query", {}).items()}
+    if query:
+        from urllib.parse import urlencode
+        path += "?" + urlencode(query)
+    body = None
+    if bodies:
+        if name not in bodies:
+            raise KeyError(f"{op['operationId']}: no request example '{name}'")
+        body = copy.deepcopy(doc.resolve(bodies[name])[0]["value"])
+    token = None if op.get("security") == [] else tokens[asked.get("as", "admin")]
+    return server.call(method, path, body, asked.get("headers"), token=token)
+
+
+def check_examples(tap, doc, args):
+    server = dirty = None
+    bodies_used = set()
+    for case in cases(doc):
+        op, method, _, _, status, name, example, schema, bodies = case
+        if server is None or dirty:
+            if server:
+                server.stop()
+                server.remove()
+            server = Server(args).start()
+            agent, tokens = fixture(server)
+        dirty = method != "GET"
+        bodies_used.add((op["operationId"], name))
+        where = f"{op['operationId']} {status} {name}"
+        answer = send(doc, server, tokens, agent, case)
+        wrong = []
+        if answer.status != status:
+            wrong.append(f"status {answer.status}, wanted {status}")
+        kind = (answer.headers.get("Content-Type") or "").split(";")[0]
+        shown = doc.resolve(example)[0].get("value")
+        if schema is not None and kind.endswith("json"):
+            wrong += list(faults(doc, schema, answer.json)) + list(unlike(shown, answer.json))
+        elif schema is not None and shown.split(" ")[0] not in answer.body.decode():
+            wrong.append("the text is another one")
+        tap.ok(not wrong, f"example {where}", "\n".join(wrong[:6]) + f"\n{answer}")
+    for method, path, op, _ in doc.operations():
+        for name in op.get("requestBody", {}).get("content", {}).get("application/json", {}) \
+                .get("examples", {}):
+            if (op["operationId"], name) not in bodies_used:
+                tap.ok(False, f"request example {op['operationId']} {name} has an answer")
+    served = server.get("/openapi.json", token=None).json
+    tap.ok(served["components"]["schemas"]["Policy"].get("$id") == "stellar:policy",
+           "the served document holds the documents' schemas")
+    tap.equal(server.stop(), 0, "the server ends cleanly")
+    server.remove()
+
+
+def check_routes(tap, doc, args):
+    out = subprocess.run([os.path.join(args.objdir, "stellard"), "--routes"], check=True,
+                         capture_output=True, text=True, timeout=30).stdout
+    table = {tuple(line.split("\t")[:2]): line.split("\t")[4] for line in out.splitlines()}
+    described = {(m, p): op["operationId"] for m, p, op, _ in doc.operations()}
+    tap.equal(sorted(set(table) - set(described)), [], "every route is in openapi.yaml")
+    tap.equal(sorted(set(described) - set(table)), [], "every operation is a route")
+    tap.equal({k: v for k, v in table.items() if described.get(k, v) != v}, {},
+              "operation ids are the same")
+    lacking = [op["operationId"] for _, _, op, _ in doc.operations() if not any(
+        "examples" in c for r in op["responses"].values()
+        for c in doc.resolve(r)[0].get("content", {}).values()) and not any(
+        "x-examples" in r for r in op["responses"].values())]
+    tap.equal(lacking, [], "every operation has an example")
+
+
+def main():
+    args, tap = arguments(), Tap()
+    doc = Document(args.srcdir)
+    check_routes(tap, doc, args)
+    check_examples(tap, doc, args)
+    tap.done()
+
+
+main()
