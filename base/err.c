@@ -18,8 +18,9 @@ static void mark_cut(char *text, size_t size, int wanted)
     memcpy(text + at, "...", 4);
 }
 
-static enum err_code fill(struct err *err, enum err_code code, int sys_errno, const char *pointer,
-                          const char *fmt, va_list ap)
+__attribute__((format(printf, 5, 0))) static enum err_code fill(struct err *err, enum err_code code,
+                                                                int sys_errno, const char *pointer,
+                                                                const char *fmt, va_list ap)
 {
     if (err == NULL)
         return code;

@@ -17,7 +17,8 @@ static struct err err;
 static struct loop *server_loop, *loop;
 static struct http_client *client;
 static pthread_t server_thread;
-static int listen_fd, port, connections_made, connections_open;
+static int listen_fd, port;
+static _Atomic int connections_made;
 
 /* Server --------------------------------------------------------------------------------------- */
 
@@ -81,7 +82,6 @@ static void drop(struct connection *c)
     loop_fd_del(c->lfd);
     close(c->fd);
     free(c);
-    connections_open--;
 }
 
 static void on_readable(void *arg, uint32_t events)
@@ -113,7 +113,6 @@ static void on_connection(void *arg, uint32_t events)
         return;
     }
     connections_made++;
-    connections_open++;
 }
 
 static void *serve_thread(void *arg)
