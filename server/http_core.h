@@ -29,7 +29,7 @@
 #include "server/route_match.h"
 
 #define HTTP_CONNECTION_MEMORY (12 * 1024)       /* head of a request at most, and of its answer */
-#define HTTP_DRAIN_MAX         (2 * 1024 * 1024) /* of a refused body; more: the connection is cut */
+#define HTTP_DRAIN_MAX         (2 * 1024 * 1024) /* of a refused body; more: cut */
 #define HTTP_IDLE_MS           75000
 #define HTTP_SEND_MS           60000 /* to take the answer, and 1 s for each HTTP_SEND_RATE bytes */
 #define HTTP_SEND_RATE         (64 * 1024)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "server/http.h"
 #include "server/route.h"
 
@@ -217,3 +218,35 @@ static inline const char *answer_header(const struct answer *answer, const char 
         char got_[512];                                                                            \
         assert_string_equal(answer_header(&(answer), (name), got_, sizeof(got_)), (wanted));       \
     } while (0)
+
+/* "GET /path HTTP/1.1" with Host and these lines, as admin. */
+static inline void raw_get(uint16_t port, const char *target, const char *lines, struct answer *out)
+{
+    char text[16384];
+    snprintf(text, sizeof(text),
+             "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n%s\r\n", target, lines);
+    raw_call(port, text, out);
+}
+
+static inline void raw_post(uint16_t port, const char *path, const char *lines, const char *body,
+                            struct answer *out)
+{
+    char text[16384];
+    snprintf(text, sizeof(text), "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n%s\r\n%s",
+             path, strlen(body), lines, body);
+    raw_call(port, text, out);
+}
+
+static inline void assert_problem(const struct answer *answer, int status, const char *code)
+{
+    assert_status(*answer, status);
+    assert_header(*answer, "Content-Type", "application/problem+json");
+    struct err err = ERR_INIT;
+    OWN(json) json_t *body = NULL;
+    assert_ok(json_parse(answer->body, answer->body_len, &body, &err));
+    assert_string_equal(json_string_value(json_object_get(body, "code")), code);
+    assert_int_equal(json_integer_value(json_object_get(body, "status")), status);
+    assert_true(json_string_length(json_object_get(body, "title")) > 0);
+    assert_true(json_string_length(json_object_get(body, "detail")) > 0);
+    assert_header(*answer, "X-Request-Id", json_string_value(json_object_get(body, "request_id")));
+}
