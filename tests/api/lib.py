@@ -270,6 +270,16 @@ def run(tests):
     tap.done()
 
 
+def planned(server, *nodes):
+    """Waits until the nodes' plans are of the newest generation."""
+    end = time.monotonic() + CALL_S
+    for node in nodes:
+        while server.get(f"/v1/nodes/{node}").json["sync"] == "planning":
+            if time.monotonic() > end:
+                raise AssertionError(f"no plan for {node}")
+            time.sleep(0.002)
+
+
 def fixture(server):
     """Fabric, tenants a and b, a's policy, node n1 with inventory, a's nlp_job placed on it; n1 has
     its plan and said its state, but gave no receipt. A token a role."""
@@ -281,9 +291,8 @@ def fixture(server):
     agent.report()
     must(server.put("/v1/tenants/a/placements/nlp_job",
                     {"nodes": ["n1"], "match": {"dst": "10.9.1.0/24"}}), 201)
-    must(agent.fetch(wait="20s"), 200)
-    while agent.fetch(wait="0s").status == 200:
-        pass
+    planned(server, "n1")
+    must(agent.fetch(), 200)
     must(agent.state(), 200)
     tokens = {"admin": "admin", "agent": agent.token}
     for role in ("operator", "auditor"):
