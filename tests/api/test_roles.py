@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Every route with every role: who may is served, who may not gets 403, nobody gets 401."""
+import os
+import subprocess
+
+from lib import Server, Tap, arguments, fixture, inventory
+
+ROLES = ("agent", "admin", "operator", "auditor", "tenant-admin", "tenant-user")  # agent first: others end its token
+# Something that a route can be called with; what it answers beyond "you may" is not judged here.
+BODIES = {"fabric_put": {}, "fabric_validate": {}, "policy_put": {}, "policy_validate": {},
+          "tenant_put": {}, "placement_put": {}, "node_put": {}, "token_post": {},
+          "agent_inventory": inventory("n1"), "agent_receipt": {}, "agent_state": {"knobs": []}}
+PARAMS = {"{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
+          "{generation}": "current", "{id}": "nothing"}
+
+
+def routes(args):
+    out = subprocess.run([os.path.join(args.objdir, "stellard"), "--routes"], check=True,
+                         capture_output=True, text=True, timeout=30).stdout
+    for line in out.splitlines():
+        method, path, roles, flags, operation = line.split("\t")
+        yield method, path, set(roles.split(",")), flags.split(), operation
+
+
+def call(server, method, path, operation, flags, token, values=PARAMS):
+    for name, value in values.items():
+        path = path.replace(name, value)
+    headers = {"If-Match": '"9999"'} if "if-match" in flags else None
+    return server.call(method, path, BODIES.get(operation), headers, token=token)
+
+
+def main():
+    args, tap = arguments(), Tap()
+    server = Server(args).start()
+    _, tokens = fixture(server)
+    table = list(routes(args))
+    for method, path, roles, flags, operation in table:
+        if "open" in flags:
+            tap.status(call(server, method, path, operation, flags, None), 200,
+                       f"{operation} needs no token")
+            continue
+        tap.status(call(server, method, path, operation, flags, None), 401,
+                   f"{operation} without a token is 401")
+        wrong = [(role, answer) for role in ROLES for answer in
+                 [call(server, method, path, operation, flags, tokens[role])]
+                 if (answer.status == 403) == (role in roles) or answer.status in (401, 500)]
+        if operation == "node_token":  # it ended the agent's token
+            tokens["agent"] = server.call(method, "/v1/nodes/n1/token").json["token"]
+        tap.ok(not wrong, f"{operation}: {', '.join(sorted(roles))} and nobody else", wrong)
+        if "tenant" in flags:
+            other = dict(PARAMS, **{"{tenant}": "b"})
+            nobody = dict(PARAMS, **{"{tenant}": "nobody"})
+            for role in roles & {"tenant-admin", "tenant-user"}:
+                there = call(server, method, path, operation, flags, tokens[role], other)
+                absent = call(server, method, path, operation, flags, tokens[role], nobody)
+                tap.ok(there.status == absent.status == 404, f"{operation}: another tenant is 404 for "
+                       f"{role}", (there, absent))
+    tap.ok(len(table) > 40, "the whole table was tried")
+    for bad in ("", "x", "st_" + "0" * 64, tokens["auditor"][:-1], tokens["auditor"] + "0",
+                tokens["auditor"].upper()):
+        tap.status(server.get("/v1/fabric", token=bad), 401, f"token '{bad[:6]}...' is unknown")
+    for scheme in ("Basic abc", "Bearer", tokens["auditor"]):
+        answer = server.call("GET", "/v1/fabric", headers={"Authorization": scheme}, token=None)
+        tap.ok(answer.status == 401 and "WWW-Authenticate" in answer.headers,
+               f"'{scheme[:8]}' is no bearer token", answer)
+    tap.equal(server.stop(), 0, "the server ends cleanly")
+    server.remove()
+    tap.done()
+
+
+main()
