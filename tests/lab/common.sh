@@ -1,4 +1,4 @@
-# What the lab's host scripts share: the pinned kernel, the folders, one way to fail and one to skip.
+# What the lab's host scripts share: the pinned kernel, the folders, one way to fail, one to skip.
 # Sourced by fetch.sh and lab; sets LAB_SRC, KVER and, by lab_cache, the cache paths.
 
 KVER=${LAB_KVER:-6.1.0-57-amd64}

@@ -4,7 +4,8 @@
 //
 // Shape: {"ifname": s, "dcbx": n|null, "trust": "dscp"|"pcp",
 //         "app": [{"selector": n, "protocol": n, "priority": n}...],
-//         "ets": {"cap", "willing", "prio_tc": [8], "tsa": [8 of strict cbs ets vendor], "bw": [8 %]},
+//         "ets": {"cap", "willing", "prio_tc": [8], "tsa": [8 of strict cbs ets vendor],
+//                 "bw": [8 %]},
 //         "pfc": {"cap", "enabled": [priorities], "delay", "requests": [8], "indications": [8]},
 //         "maxrate_bps": [8 of n, null = no limit],
 //         "buffer": {"prio2buffer": [8], "size": [8], "total_size"}}
@@ -86,7 +87,7 @@ static int send_request(int fd, const char *ifname, uint8_t command, uint32_t se
     return send(fd, &request, request.header.nlmsg_len, 0) < 0 ? -errno : 0;
 }
 
-// The kernel's answer to `seq`: 0, or a negative errno from NLMSG_ERROR. Foreign messages are skipped.
+// The kernel's answer to `seq`: 0, or a negative errno from NLMSG_ERROR. Others are skipped.
 static int receive_reply(int fd, uint32_t seq, struct reply *out) {
     for (;;) {
         ssize_t n = recv(fd, out->u.bytes, sizeof out->u.bytes, MSG_TRUNC);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prepares what a lab guest boots from: kernel image, test NIC module, module index, initrd, dcbread.
+# Prepares what a lab guest boots from: kernel, test NIC module, module index, initrd, dcbread.
 # usage: fetch.sh [CACHE_DIR]     (default obj/lab below the current folder)
 # Idempotent: each step compares its inputs first. Needs root or a user allowed to read the host.
 # Exit code 77: the machine lacks a package or cannot get the image; the reason is printed.
@@ -27,8 +27,8 @@ check_tools() {
         skip "no kernel headers in $HEADERS (Debian package linux-headers-$KVER)"
 }
 
-# Under emulation the kernel needs 3 s to unpack itself; here it is 0.7 s, once. The offsets are those
-# of the boot protocol: setup_sects, payload_offset, payload_length (its last 4 bytes are a size).
+# Under emulation the kernel needs 3 s to unpack itself; here it is 0.7 s, once. The offsets are
+# those of the boot protocol: setup_sects, payload_offset, payload_length (ends in a 4-byte size).
 unpack_kernel() { # VMLINUZ
     [ -e "$1" ] || die "the package holds no $1: is LAB_KVER right?"
     field() { od -An -t "u$2" -j "$1" -N "$2" "$image" | tr -d ' '; }
@@ -121,7 +121,8 @@ build_initrd() {
 
 build_dcbread() {
     [ -e "$CACHE/dcbread" ] && [ ! "$LAB_SRC/dcbread.c" -nt "$CACHE/dcbread" ] && return
-    gcc -std=c17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -o "$CACHE/dcbread.new" "$LAB_SRC/dcbread.c"
+    gcc -std=c17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror \
+        -o "$CACHE/dcbread.new" "$LAB_SRC/dcbread.c"
     mv "$CACHE/dcbread.new" "$CACHE/dcbread"
 }
 

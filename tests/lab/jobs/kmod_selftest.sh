@@ -125,13 +125,15 @@ test_ethtool() {
     poke solar0 counters/rx_prio3_pause 33
     poke solar0 counters/rx_prio5_discards 55
     stats=$(ethtool -S solar0)
-    for line in 'rx_prio3_pause: 33' 'rx_prio5_discards: 55' 'tx_prio7_packets: 0' 'rx_prio0_bytes: '; do
+    for line in 'rx_prio3_pause: 33' 'rx_prio5_discards: 55' \
+        'tx_prio7_packets: 0' 'rx_prio0_bytes: '; do
         ok "-S shows $line" sh -c 'printf "%s" "$0" | grep -q " $1"' "$stats" "$line"
     done
     poke solar0 counters/fcs 12345
     ok 'FCS errors in the eth-mac group' \
         sh -c 'ethtool -S solar0 --groups eth-mac | grep -q "FrameCheckSequenceErrors: 12345"'
-    is 'FCS errors in the link statistics' "$(cat /sys/class/net/solar0/statistics/rx_crc_errors)" 12345
+    is 'FCS errors in the link statistics' \
+        "$(cat /sys/class/net/solar0/statistics/rx_crc_errors)" 12345
     ok 'pause on' ethtool -A solar0 rx on tx on autoneg off
     is 'pause is on' "$(ethtool --json -a solar0 | jq -c '.[0] | [.rx, .tx]')" '[true,true]'
     poke solar0 fail_pause_set 1
@@ -142,7 +144,8 @@ test_ethtool() {
     ok 'FEC' ethtool --set-fec solar0 encoding baser
     ok 'FEC was set' sh -c 'ethtool --show-fec solar0 | grep -qi "Active FEC encoding: baser"'
     ok 'channels' ethtool -L solar0 combined 4
-    is 'channels were set' "$(ethtool -l solar0 | sed -n 's/^Combined:[[:space:]]*//p' | tail -n 1)" 4
+    is 'channels were set' \
+        "$(ethtool -l solar0 | sed -n 's/^Combined:[[:space:]]*//p' | tail -n 1)" 4
     poke solar0 carrier 0
     is 'a pulled cable is down at both ends' \
         "$(cat /sys/class/net/solar0/carrier /sys/class/net/solar1/carrier | tr '\n' ' ')" '0 0 '
@@ -182,7 +185,8 @@ test_tcam() {
     ok 'ingress: police' flower add ingress 2 ip_proto tcp src_port 99 \
         action police rate 1gbit burst 1m mtu 64k conform-exceed drop
     is 'stock tc shows all four in hardware' \
-        "$( (tc filter show dev solar2 egress && tc filter show dev solar2 ingress) | grep -c '^  in_hw')" 4
+        "$( (tc filter show dev solar2 egress && tc filter show dev solar2 ingress) |
+            grep -c '^  in_hw')" 4
     refused 'a full TCAM' 'TCAM full' flower add egress 3 dst_ip 10.9.9.9 action drop
     ok 'without skip_sw it stays in software' \
         tc filter add dev solar2 egress protocol ip prio 9 flower dst_ip 10.9.9.9 action drop
@@ -197,7 +201,8 @@ test_tcam() {
     poke solar2 fail_flower_set 1
     refused 'a fault on demand' 'fault on demand' flower add egress 4 action drop
     ethtool -K solar2 hw-tc-offload off >/dev/null 2>&1
-    ok 'offload stays on while rows are used' sh -c 'ethtool -k solar2 | grep -q "^hw-tc-offload: on"'
+    ok 'offload stays on while rows are used' \
+        sh -c 'ethtool -k solar2 | grep -q "^hw-tc-offload: on"'
     ethtool -K solar2 hw-tc-offload on
     tc qdisc del dev solar2 clsact
     is 'no row is lost' "$(peek solar2 tcam_used)" 0
@@ -247,13 +252,15 @@ test_hardware_path() {
 
 test_parameters() {
     p=/sys/module/solar_rdma/parameters
-    is 'parameter defaults' "$(cat $p/max_sge $p/qp_mtu $p/cq_moderation | tr '\n' ' ')" '32 1024 0 '
+    is 'parameter defaults' \
+        "$(cat $p/max_sge $p/qp_mtu $p/cq_moderation | tr '\n' ' ')" '32 1024 0 '
     ok 'max_sge 256' sh -c "echo 256 >$p/max_sge"
     refused 'max_sge 257' . sh -c "echo 257 >$p/max_sge"
     refused 'max_sge 0' . sh -c "echo 0 >$p/max_sge"
     ok 'cq_moderation 1000' sh -c "echo 1000 >$p/cq_moderation"
     refused 'cq_moderation 1001' . sh -c "echo 1001 >$p/cq_moderation"
-    is 'refused values changed nothing' "$(cat $p/max_sge $p/cq_moderation | tr '\n' ' ')" '256 1000 '
+    is 'refused values changed nothing' \
+        "$(cat $p/max_sge $p/cq_moderation | tr '\n' ' ')" '256 1000 '
     is 'qp_mtu is for load time' "$(stat -c %a $p/qp_mtu)" 444
     s=/proc/sys/net/solar/flow_steering
     is 'flow steering is off' "$(cat $s)" 0
@@ -281,7 +288,8 @@ test_rxe() {
     poke solar0 ecn_every 1
     before=$(counter solar1 rx_ecn_marked)
     pair_perftest 0 ib_send_lat -n 50 --tclass=106 >/dev/null
-    ok 'ECN-capable packets are marked on demand' [ "$(counter solar1 rx_ecn_marked)" -ge $((before + 50)) ]
+    ok 'ECN-capable packets are marked on demand' \
+        [ "$(counter solar1 rx_ecn_marked)" -ge $((before + 50)) ]
     poke solar0 ecn_every 0
 }
 
@@ -293,7 +301,8 @@ test_htb() {
     tc filter add dev solar0 egress protocol ip prio 1 flower skip_hw ip_proto udp dst_port 4791 \
         ip_tos 0x68/0xfc action skbedit priority 1:20
     ok 'ib_write_bw through htb' pair_perftest 0 ib_write_bw -n 100 -s 65536 --tclass=104
-    packets=$(tc -s class show dev solar0 classid 1:20 | sed -n 's/^ Sent .* bytes \([0-9]*\) pkt.*/\1/p')
+    packets=$(tc -s class show dev solar0 classid 1:20 |
+        sed -n 's/^ Sent .* bytes \([0-9]*\) pkt.*/\1/p')
     ok 'labelled packets took their class' [ "${packets:-0}" -ge 1600 ]
     tc qdisc del dev solar0 clsact
     tc qdisc del dev solar0 root
@@ -327,10 +336,13 @@ test_reload() {
     for bad in max_sge=257 qp_mtu=1500 qp_mtu=8192 cq_moderation=1001 pairs=0 pairs=9; do
         refused "load with $bad" . modprobe solar_rdma $bad
     done
-    ok 'load with other values' modprobe solar_rdma pairs=1 qp_mtu=4096 max_sge=256 tcam_entries=2 fw_version=2.1.7
+    ok 'load with other values' \
+        modprobe solar_rdma pairs=1 qp_mtu=4096 max_sge=256 tcam_entries=2 fw_version=2.1.7
     is 'one pair' "$(ls -d /sys/class/net/solar* | wc -l)" 2
-    is 'load-time values hold' "$(cat /sys/module/solar_rdma/parameters/qp_mtu) $(peek solar1 tcam_entries)" '4096 2'
-    is 'another firmware' "$(ethtool -i solar0 | sed -n 's/^firmware-version: \([^ ]*\).*/\1/p')" 2.1.7
+    is 'load-time values hold' \
+        "$(cat /sys/module/solar_rdma/parameters/qp_mtu) $(peek solar1 tcam_entries)" '4096 2'
+    is 'another firmware' \
+        "$(ethtool -i solar0 | sed -n 's/^firmware-version: \([^ ]*\).*/\1/p')" 2.1.7
     rmmod solar_rdma
     is 'the sysctl left with the module' "$(ls /proc/sys/net/solar 2>/dev/null)" ''
 }

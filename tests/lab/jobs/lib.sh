@@ -1,5 +1,5 @@
-# For job scripts that run inside a lab guest: TAP output, the two ends of a wire in one kernel, rxe,
-# settable counters. Source it first; end with tap_end.
+# For job scripts that run inside a lab guest: TAP output, the two ends of a wire in one kernel,
+# rxe, settable counters. Source it first; end with tap_end.
 # shellcheck shell=sh
 
 DEBUG=/sys/kernel/debug/solar_rdma
@@ -74,7 +74,7 @@ counter() { # NETDEV NAME
 
 # ---- wires
 
-# pair_up K: gives solar(2K) 10.9.K.1 and solar(2K+1) 10.9.K.2 and makes packets between the two take
+# pair_up K: gives solar(2K) 10.9.K.1 and solar(2K+1) 10.9.K.2 and makes packets between them take
 # the wire: without the rules the kernel would hand them over inside, as both addresses are its own.
 # rdma_cm cannot work this way (it resolves the peer as local); two wired guests can.
 pair_up() {
@@ -104,7 +104,8 @@ rxe_up() { # K: rxe device rxeK on solarK
 gid_index() { # RDMADEV IPV4: the index of its RoCE v2 GID
     # shellcheck disable=SC2046,SC2183
     want=$(printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' $(echo "$2" | tr . ' '))
-    grep -lxF "$want" /sys/class/infiniband/"$1"/ports/1/gids/* 2>/dev/null | sed 's|.*/||' | head -n 1
+    grep -lxF "$want" /sys/class/infiniband/"$1"/ports/1/gids/* 2>/dev/null |
+        sed 's|.*/||' | head -n 1
 }
 
 listening() { # PORT
@@ -133,5 +134,6 @@ pair_perftest() {
 
 # Lines of the kernel log that no job may cause.
 kernel_complaints() {
-    dmesg | grep -E 'WARNING:|BUG:|Oops|Call Trace|RTNL: assertion|refcount|use-after-free|unregister_netdevice: waiting'
+    dmesg | grep -E -e 'WARNING:|BUG:|Oops|Call Trace|RTNL: assertion|refcount|use-after-free' \
+        -e 'unregister_netdevice: waiting'
 }

@@ -78,7 +78,8 @@ static int __init solar_init(void)
 {
 	int err;
 
-	if (solar_pairs < 1 || solar_pairs > SOLAR_MAX_PAIRS || solar_tcam_entries > SOLAR_MAX_TCAM) {
+	if (solar_pairs < 1 || solar_pairs > SOLAR_MAX_PAIRS ||
+	    solar_tcam_entries > SOLAR_MAX_TCAM) {
 		pr_notice("%s: pairs takes 1..%d, tcam_entries 0..%d\n", SOLAR_NAME,
 			  SOLAR_MAX_PAIRS, SOLAR_MAX_TCAM);
 		return -EINVAL;

@@ -27,7 +27,8 @@ static void mark_ecn(struct solar_port *port, struct sk_buff *skb, const struct 
 		return;
 	if (!nth(&port->ecn_tick, READ_ONCE(port->ecn_every)))
 		return;
-	if (skb_ensure_writable(skb, min_t(unsigned int, skb->len, ETH_HLEN + sizeof(struct ipv6hdr))))
+	if (skb_ensure_writable(skb, min_t(unsigned int, skb->len,
+					   ETH_HLEN + sizeof(struct ipv6hdr))))
 		return;
 	INET_ECN_set_ce(skb);
 }

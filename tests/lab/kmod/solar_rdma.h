@@ -80,7 +80,7 @@ struct solar_dcb {
 };
 
 struct solar_tcam {
-	struct list_head entries; /* sorted by tc priority; writers hold the rtnl lock, readers RCU */
+	struct list_head entries; /* sorted by tc priority; writers hold rtnl, readers RCU */
 };
 
 struct solar_pcie {

@@ -290,7 +290,8 @@ static int parse_action(const struct flow_action_entry *action, struct solar_ent
 	case FLOW_ACTION_POLICE:
 		return parse_police(action, entry, extack);
 	default:
-		return refuse(extack, SOLAR_NAME ": actions: skbedit priority, drop, pass, police only");
+		return refuse(extack, SOLAR_NAME
+			      ": actions: skbedit priority, drop, pass, police only");
 	}
 }
 
