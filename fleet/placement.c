@@ -23,7 +23,7 @@ static bool clear_host_bits(struct ip_prefix *prefix)
         int bits = prefix->prefix_len - 8 * i;
         uint8_t mask = bits >= 8 ? 0xff : bits <= 0 ? 0 : (uint8_t)(0xff << (8 - bits));
         any |= (prefix->addr[i] & ~mask) != 0;
-        prefix->addr[i] &= mask;
+        prefix->addr[i] = (uint8_t)(prefix->addr[i] & mask);
     }
     return any;
 }
