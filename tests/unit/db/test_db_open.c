@@ -290,6 +290,37 @@ static void a_damaged_file_is_found_by_the_check(void **state)
     assert_contains(err.text, "revisions");
 }
 
+static enum err_code see_settings(struct db_tx *tx, void *arg, struct err *err)
+{
+    static const char *const settings[] = {
+        "PRAGMA synchronous",
+        "PRAGMA foreign_keys",
+        "PRAGMA wal_autocheckpoint",
+        "PRAGMA application_id",
+    };
+    int64_t *out = arg;
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        enum err_code code = stmt_number(tx->ro.conn, settings[i], NO_VALUES, &out[i], err);
+        if (code != ERR_OK)
+            return code;
+    }
+    return ERR_OK;
+}
+
+/* No test can pull the plug: that commits are synced is seen by the setting only. */
+static void the_writer_syncs_each_commit_and_checks_foreign_keys(void **state)
+{
+    struct store_test *t = *state;
+    struct err err = ERR_INIT;
+    int64_t settings[4] = {-1, -1, -1, -1};
+    store_open(t);
+    assert_ok(db_write_wait(t->db, see_settings, settings, &err));
+    assert_int_equal(settings[0], 2); /* FULL */
+    assert_int_equal(settings[1], 1);
+    assert_int_equal(settings[2], 0);
+    assert_int_equal(settings[3], DB_APPLICATION_ID);
+}
+
 static enum err_code write_as_reader(struct db_ro *ro, void *arg, struct err *err)
 {
     (void)arg;
@@ -346,6 +377,7 @@ int main(void)
         folder_test(a_migration_that_fails_leaves_the_file_as_it_was),
         folder_test(a_changed_audit_row_is_found_after_reopening),
         folder_test(a_damaged_file_is_found_by_the_check),
+        folder_test(the_writer_syncs_each_commit_and_checks_foreign_keys),
         folder_test(a_reader_cannot_write),
         folder_test(a_million_audit_rows_do_not_slow_the_start),
     };

@@ -107,14 +107,6 @@ static int traced_setup(void **state)
 }
 #define traced_test(fn) cmocka_unit_test_setup_teardown(fn, traced_setup, store_teardown)
 
-static enum err_code nothing(struct db_tx *tx, void *arg, struct err *err)
-{
-    (void)tx;
-    (void)arg;
-    (void)err;
-    return ERR_OK;
-}
-
 /* Holds the writer, so that what follows is queued as one batch. */
 static void hold(struct store_test *t)
 {
@@ -399,103 +391,6 @@ static void the_start_hook_may_write_and_its_failure_stops_the_opening(void **st
     assert_counts(t->db, 1);
 }
 
-#define THREADS 16
-#define WRITES  2000
-
-static void *many_writes(void *arg)
-{
-    struct store_test *t = arg;
-    for (int i = 0; i < WRITES / THREADS; i++) {
-        struct err err = ERR_INIT;
-        db_write_fn *fn = i % 5 == 4 ? nothing : put_all;
-        if (db_write_wait(t->db, fn, (void *)(uintptr_t) "d", &err) != ERR_OK)
-            return (void *)(uintptr_t)1;
-        struct db_stats stats;
-        db_stats_get(t->db, &stats);
-    }
-    return NULL;
-}
-
-static void sixteen_threads_write_two_thousand_times(void **state)
-{
-    struct store_test *t = *state;
-    struct err err = ERR_INIT;
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, many_writes, t), 0);
-    struct counts counts;
-    for (int i = 0; i < 20; i++)
-        assert_ok(db_read_wait(t->db, count_all, &counts, &err));
-    for (int i = 0; i < THREADS; i++) {
-        void *failed;
-        pthread_join(threads[i], &failed);
-        assert_null(failed);
-    }
-    assert_counts(t->db, WRITES / 5 * 4);
-    struct db_stats stats;
-    db_stats_get(t->db, &stats);
-    assert_int_equal(stats.writes, WRITES);
-    assert_true(stats.commits < WRITES);
-}
-
-/* More than DB_CHECKPOINT_PAGES go through the log; it must not keep them all. */
-static enum err_code put_large(struct db_tx *tx, void *arg, struct err *err)
-{
-    int64_t id;
-    return event_add(tx, "k", "s", arg, &id, err);
-}
-
-static enum err_code read_briefly(struct db_ro *ro, void *arg, struct err *err)
-{
-    int64_t number;
-    (void)arg;
-    return generation_current(ro, &number, err);
-}
-
-struct endless {
-    struct db *db;
-    atomic_bool stop;
-};
-
-static void *read_all_the_time(void *arg)
-{
-    struct endless *endless = arg;
-    while (!atomic_load(&endless->stop)) {
-        struct err err = ERR_INIT;
-        if (db_read_wait(endless->db, read_briefly, NULL, &err) != ERR_OK)
-            return arg;
-    }
-    return NULL;
-}
-
-static void the_log_starts_anew_under_load_although_readers_read(void **state)
-{
-    struct store_test *t = *state;
-    struct err err = ERR_INIT;
-    char *body = malloc(400001);
-    assert_non_null(body);
-    memset(body, 'x', 400000);
-    body[400000] = '\0';
-    struct endless endless = {.db = t->db};
-    pthread_t readers[3];
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(pthread_create(&readers[i], NULL, read_all_the_time, &endless), 0);
-    for (int i = 0; i < 300; i++)
-        assert_ok(db_write_wait(t->db, put_large, body, &err));
-    atomic_store(&endless.stop, true);
-    for (int i = 0; i < 3; i++) {
-        void *failed;
-        pthread_join(readers[i], &failed);
-        assert_null(failed);
-    }
-    free(body);
-    char path[TEST_PATH_MAX + 32];
-    snprintf(path, sizeof(path), "%s-wal", t->path);
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_true(st.st_size < 80 * 1000 * 1000); /* 120 MB went through */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,8 +408,6 @@ int main(void)
         traced_test(close_finishes_what_is_queued),
         traced_test(idle_work_goes_on_in_slices_until_there_is_none),
         traced_test(the_start_hook_may_write_and_its_failure_stops_the_opening),
-        store_test(sixteen_threads_write_two_thousand_times),
-        store_test(the_log_starts_anew_under_load_although_readers_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
