@@ -97,6 +97,16 @@ static enum err_code add_problems(struct state *out, const struct plan *plan,
     return ERR_OK;
 }
 
+static void drop_from(struct state *state, size_t count)
+{
+    while (state->knob_count > count) {
+        struct state_knob *last = &state->knobs[--state->knob_count];
+        json_decref(last->live);
+        json_decref(last->persisted);
+        json_decref(last->next_boot);
+    }
+}
+
 /* What the node cannot do is absent, so that check() tells; what fails is there with its problem.
  */
 static enum err_code observe_one(struct dp_linux *dp, const struct linux_knob *row,
@@ -109,8 +119,9 @@ static enum err_code observe_one(struct dp_linux *dp, const struct linux_knob *r
     enum err_code code = row->observe(dp, port, id, out, &problem);
     if (code == ERR_OK || code == ERR_UNSUPPORTED)
         return ERR_OK;
-    if (code == ERR_NOMEM || out->knob_count != before)
+    if (code == ERR_NOMEM)
         return code;
+    drop_from(out, before); /* half a list would look like knobs that are gone */
     const struct knob_kind *kind = knob_kind_get(row->kind);
     const char *subject = port == NULL ? "host" : port->id;
     if (id != NULL)
@@ -126,15 +137,11 @@ static enum err_code observe_named(struct dp_linux *dp, const struct linux_knob 
         const struct plan_knob *want = &plan->knobs[i];
         if (strcmp(want->kind->name, row->kind) != 0)
             continue;
-        const struct dp_port *port = NULL;
-        struct err problem = ERR_INIT;
-        enum err_code code = ERR_OK;
-        if (!is_host(row->kind))
-            code = linux_port(dp, want->subject, &port, &problem);
-        if (code != ERR_OK)
-            code = add_problem(out, want->kind, want->subject, want->id, problem.text, err);
-        else
-            code = observe_one(dp, row, port, want->id, plan, out);
+        const struct dp_port *port = linux_port_listed(dp, want->subject);
+        enum err_code code = port == NULL && !is_host(row->kind)
+                                 ? add_problem(out, want->kind, want->subject, want->id,
+                                               "the port is not there", err)
+                                 : observe_one(dp, row, port, want->id, plan, out);
         if (code != ERR_OK)
             return err_set(err, code, "cannot observe %s of %s", row->kind, want->subject);
     }
@@ -162,13 +169,11 @@ static enum err_code observe_gone_ports(struct dp_linux *dp, const struct plan *
 {
     for (size_t i = 0; i < plan->knob_count; i++) {
         const struct plan_knob *want = &plan->knobs[i];
-        const struct dp_port *port;
-        struct err problem = ERR_INIT;
         if (!want->kind->is_set || is_host(want->kind->name) ||
-            linux_port(dp, want->subject, &port, &problem) == ERR_OK)
+            linux_port_listed(dp, want->subject) != NULL)
             continue;
         enum err_code code =
-            add_problem(out, want->kind, want->subject, want->id, problem.text, err);
+            add_problem(out, want->kind, want->subject, want->id, "the port is not there", err);
         if (code != ERR_OK)
             return code;
     }

@@ -35,6 +35,8 @@ struct dp_linux {
 
 /* Looks again which ports there are. problems (may be NULL): what could not be listed, appended. */
 ERR_MUST_CHECK enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err);
+/* The port of an id as of the last scan; NULL = not there. */
+const struct dp_port *linux_port_listed(const struct dp_linux *dp, const char *id);
 /* The port of an id, borrowed until the next scan; looks again when the interface has changed. */
 ERR_MUST_CHECK enum err_code linux_port(struct dp_linux *dp, const char *id,
                                         const struct dp_port **out, struct err *err);

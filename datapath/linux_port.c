@@ -127,7 +127,7 @@ enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err)
     return ERR_OK;
 }
 
-static const struct dp_port *find(const struct dp_linux *dp, const char *id)
+const struct dp_port *linux_port_listed(const struct dp_linux *dp, const char *id)
 {
     for (size_t i = 0; i < dp->port_count; i++)
         if (strcmp(dp->ports[i].id, id) == 0)
@@ -149,12 +149,12 @@ static bool is_current(const struct dp_linux *dp, const struct dp_port *port)
 enum err_code linux_port(struct dp_linux *dp, const char *id, const struct dp_port **out,
                          struct err *err)
 {
-    const struct dp_port *port = find(dp, id);
+    const struct dp_port *port = linux_port_listed(dp, id);
     if (port == NULL || !is_current(dp, port)) {
         enum err_code code = linux_scan(dp, NULL, err);
         if (code != ERR_OK)
             return code;
-        port = find(dp, id);
+        port = linux_port_listed(dp, id);
     }
     if (port == NULL)
         return err_set(err, ERR_NOT_FOUND, "port %s is not there", id);

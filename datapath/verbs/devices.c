@@ -71,8 +71,8 @@ static void put_gid(json_t *ports, const struct ibv_gid_entry *entry)
 
 static void put_gids(struct ibv_context *context, json_t *device, json_t *ports)
 {
-    struct ibv_gid_entry *entries = calloc(VERBS_GIDS_MAX, sizeof(*entries));
-    OWN(mem) void *owned = entries;
+    OWN(mem) void *memory = calloc(VERBS_GIDS_MAX, sizeof(struct ibv_gid_entry));
+    struct ibv_gid_entry *entries = memory;
     ssize_t count =
         entries == NULL ? -ENOMEM : ibv_query_gid_table(context, entries, VERBS_GIDS_MAX, 0);
     if (count < 0) {
