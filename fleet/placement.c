@@ -21,9 +21,9 @@ static bool clear_host_bits(struct ip_prefix *prefix)
     bool any = false;
     for (int i = 0; i < (int)sizeof(prefix->addr); i++) {
         int bits = prefix->prefix_len - 8 * i;
-        uint8_t mask = bits >= 8 ? 0xff : bits <= 0 ? 0 : (uint8_t)(0xff << (8 - bits));
-        any |= (prefix->addr[i] & ~mask) != 0;
-        prefix->addr[i] = (uint8_t)(prefix->addr[i] & mask);
+        unsigned host = bits >= 8 ? 0 : bits <= 0 ? 0xff : 0xffU >> bits;
+        any |= (prefix->addr[i] & host) != 0;
+        prefix->addr[i] = (uint8_t)(prefix->addr[i] & ~host);
     }
     return any;
 }
