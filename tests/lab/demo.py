@@ -161,7 +161,7 @@ class Kernel:
     def __init__(self, guest, ifname):
         mark = "@@part@@"
         out = guest.must(
-            f"{guest.objdir}/tests/lab/dcbread {ifname}; echo {mark};"
+            f"dcbread {ifname}; echo {mark};"
             f"tc -j -s class show dev {ifname}; echo {mark};"
             f"tc -j filter show dev {ifname} egress; echo {mark};"
             f"tc -j filter show dev {ifname} ingress; echo {mark};"
@@ -178,15 +178,18 @@ class Kernel:
     def pfc(self):
         return self.dcb["pfc"]["enabled"]
 
+    def dscp_map(self):
+        return {a["protocol"]: a["priority"] for a in self.dcb["app"] if a["selector"] == 5}
+
     def lines(self):
-        ets, app = self.dcb["ets"], self.dcb["app"]
-        yield "DSCP -> priority: " + ", ".join(f"{a['dscp']}->{a['priority']}" for a in app)
+        ets = self.dcb["ets"]
+        yield "DSCP -> priority: " + ", ".join(f"{d}->{p}" for d, p in self.dscp_map().items())
         yield "priority -> class: " + " ".join(str(x) for x in ets["prio_tc"])
         yield "ETS: " + ", ".join(f"tc{i} {ets['tsa'][i]} {ets['bw'][i]}%" for i in range(8)
                                   if ets["bw"][i] or ets["tsa"][i] == "ets")
         yield "PFC on: " + (", ".join(str(p) for p in self.pfc()) or "none")
         yield "max rate: " + (", ".join(f"tc{i} {r / 1e9:g} Gbit/s" for i, r in
-                                        enumerate(self.dcb["maxrate"]) if r) or "none")
+                                        enumerate(self.dcb["maxrate_bps"]) if r) or "none")
         for c in self.classes:
             yield f"htb class {c.get('handle')}: {class_rates(c)}"
         for where, rules in (("egress", self.egress), ("ingress", self.ingress)):
@@ -252,7 +255,7 @@ class Story:
         devices = ",".join(NODES[node])
         port = self.server.url.rsplit(":", 1)[1]
         self.agents[node] = self.guest.start(
-            f"exec {self.args.objdir}/stellar-agent --server http://10.0.2.2:{port} --node {node}"
+            f"exec /host{self.args.objdir}/stellar-agent --server http://10.0.2.2:{port} --node {node}"
             f" --devices {devices} --token-file /tmp/{node}.token --state-dir /tmp/stellar-{node}"
             f" >/tmp/agent-{node}.log 2>&1")
 
@@ -280,7 +283,7 @@ class Story:
         s = self.server
         s.put("/v1/fabric", load(self.args.srcdir, "fabric.json"))
         for tenant in ("alpha", "beta"):
-            s.put(f"/v1/tenants/{tenant}", {"quota": {"jobs": 10}})
+            s.put(f"/v1/tenants/{tenant}", {"quota": {"jobs_max": 10}})
             answer = s.put(f"/v1/tenants/{tenant}/policy",
                            load(self.args.srcdir, f"policy-{tenant}.json"))
             self.t.say(f"   tenant {tenant}: policy revision {answer['revision']}")
@@ -315,7 +318,7 @@ class Story:
 
     def judge(self, node, ifname, k):
         where = f"{node} {ifname}"
-        app = {a["dscp"]: a["priority"] for a in k.dcb["app"]}
+        app = k.dscp_map()
         self.t.check(app == {0: 0, 18: 2, 26: 3, 34: 4, 48: 6}, f"{where}: DSCP map as the profile",
                      str(app))
         ets = k.dcb["ets"]
@@ -323,8 +326,8 @@ class Story:
                      and sum(ets["bw"]) == 100, f"{where}: ETS gives 40 % to nlp_job's class and "
                      "20 % to rec_job's", str(ets))
         self.t.check(k.pfc() == [3], f"{where}: PFC on priority 3 alone", str(k.pfc()))
-        self.t.check(k.dcb["maxrate"][2] == 60_000_000_000, f"{where}: cv_job's class is limited to "
-                     "60 Gbit/s", str(k.dcb["maxrate"]))
+        self.t.check(k.dcb["maxrate_bps"][2] == 60_000_000_000, f"{where}: cv_job's class is limited to "
+                     "60 Gbit/s", str(k.dcb["maxrate_bps"]))
         self.t.check(len(k.ingress) == 3 and all(f["options"].get("in_hw") for f in k.ingress),
                      f"{where}: three flows stand in the NIC's table", str(k.ingress))
         self.t.check(len(k.egress) == 3, f"{where}: three flows are mapped to htb classes",
