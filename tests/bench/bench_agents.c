@@ -35,6 +35,7 @@ struct fleet;
 struct member {
     struct fleet *fleet;
     struct dp *dp;
+    struct http_client *client; /* its own: curl looks through all connections of a client */
     struct agent *agent;
     bool inventory_done, waiting, counted;
     int64_t plan_ns; /* when the last plan came; 0 = none open */
@@ -42,7 +43,6 @@ struct member {
 
 struct fleet {
     struct loop *loop;
-    struct http_client *client;
     struct member *members;
     int count, ready;
     int64_t *samples_ns;
@@ -115,7 +115,9 @@ static enum err_code add_member(struct fleet *fleet, int index, const char *serv
     struct link *link = NULL;
     enum err_code code = dp_sim_new(&sim, &member->dp, err);
     if (code == ERR_OK)
-        code = link_http_new(fleet->loop, fleet->client, &http, &link, err);
+        code = http_client_new(fleet->loop, &member->client, err);
+    if (code == ERR_OK)
+        code = link_http_new(fleet->loop, member->client, &http, &link, err);
     if (code == ERR_OK)
         code = agent_new(fleet->loop, &config, member->dp, link, &member->agent, err);
     return code == ERR_OK ? agent_start(member->agent, err) : code;
@@ -151,6 +153,11 @@ static double quantile_ms(const struct fleet *fleet, double q)
     return (double)fleet->samples_ns[at] / 1e6;
 }
 
+static double seconds(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
 static void print_stats(struct fleet *fleet)
 {
     struct agent_stats sum = {0};
@@ -171,7 +178,8 @@ static void print_stats(struct fleet *fleet)
     if (fleet->sample_count > 0)
         printf(",\"receipt_ms\":{\"p50\":%.2f,\"p99\":%.2f,\"max\":%.2f}", quantile_ms(fleet, 0.5),
                quantile_ms(fleet, 0.99), quantile_ms(fleet, 1));
-    printf(",\"rss_mib\":%.1f}\n", (double)usage.ru_maxrss / 1024);
+    printf(",\"user_s\":%.2f,\"system_s\":%.2f,\"rss_mib\":%.1f}\n", seconds(&usage.ru_utime),
+           seconds(&usage.ru_stime), (double)usage.ru_maxrss / 1024);
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *ftw)
@@ -186,11 +194,11 @@ static void fleet_release(struct fleet *fleet)
 {
     for (int i = 0; fleet->members != NULL && i < fleet->count; i++) {
         agent_free(fleet->members[i].agent);
+        http_client_free(fleet->members[i].client);
         dp_free(fleet->members[i].dp);
     }
     free(fleet->members);
     free(fleet->samples_ns);
-    http_client_free(fleet->client);
     loop_free(fleet->loop);
     if (fleet->own_dir)
         nftw(fleet->state_dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
@@ -223,8 +231,6 @@ static enum err_code fleet_init(struct fleet *fleet, const char *state_dir, stru
     if (fleet->members == NULL || fleet->samples_ns == NULL)
         return err_nomem(err);
     enum err_code code = loop_new(&fleet->loop, err);
-    if (code == ERR_OK)
-        code = http_client_new(fleet->loop, &fleet->client, err);
     if (code == ERR_OK)
         code = loop_signal_add(fleet->loop, SIGTERM, on_stop, fleet->loop, err);
     if (code == ERR_OK)
