@@ -35,7 +35,9 @@ struct db_hooks {
     enum err_code (*start)(void *arg, struct db_tx *tx, struct err *err);
     /* After a group's commit, before the done calls of that group. */
     void (*committed)(void *arg);
-    /* The group's commit failed and everything in it is gone: reload from tx. */
+    /* The group's commit failed (or SQLite gave the transaction up: disk full, I/O) and everything
+     * in it is gone: reload from tx, which stands outside any transaction. Every write of the group
+     * then hears this error, also one that had failed by itself. */
     void (*rolled_back)(void *arg, struct db_tx *tx);
     /* After the done calls, with the queue looked at in between: background work in slices. Return
      * true when there is more to do now. */

@@ -26,6 +26,11 @@ static inline int remove_one(const char *path, const struct stat *st, int type, 
     return remove(path);
 }
 
+static inline void folder_remove(const char *folder)
+{
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static inline int folder_setup(void **state)
 {
     struct store_test *t = calloc(1, sizeof(*t));
@@ -59,7 +64,7 @@ static inline int store_teardown(void **state)
 {
     struct store_test *t = *state;
     db_close(t->db);
-    nftw(t->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    folder_remove(t->folder);
     free(t);
     return 0;
 }

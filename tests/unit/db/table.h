@@ -4,15 +4,10 @@
  * test's own thread, so that assertions work, in a transaction that is never committed.
  */
 
-#include "tests/unit/test.h"
-
-#include <ftw.h>
-#include <unistd.h>
+#include "tests/unit/db/store.h"
 
 #include "base/clock.h"
 #include "base/embed.h"
-#include "db/store.h"
-#include "db/tables.h"
 
 #define START_US INT64_C(1700000000000000)
 
@@ -24,19 +19,6 @@ struct table_test {
     struct db_tx tx;
     struct db_ro *ro;
 };
-
-static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
-static inline void folder_remove(const char *folder)
-{
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static inline int table_setup(void **state)
 {
