@@ -20,7 +20,7 @@ json_t *problem_to_json(int status, const char *title, const char *code, const c
         json_object_set_new(problem, "errors", finding_list_to_json(findings)) != 0)
         return NULL;
     if (findings != NULL && (findings->truncated || findings->nomem) &&
-        json_object_set_new(problem, "errors_truncated", json_true()) != 0)
+        json_object_set_new(problem, "truncated", json_true()) != 0)
         return NULL;
     return GIVE(problem);
 }

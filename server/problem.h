@@ -13,7 +13,7 @@
 #define PROBLEM_CONTENT_TYPE "application/problem+json"
 #define PROBLEM_DETAIL_MAX   1024
 
-/* findings may be NULL or empty: no "errors". A cut list says "errors_truncated": true. Owned by
+/* findings may be NULL or empty: no "errors". A cut list says "truncated": true. Owned by
  * the caller; NULL without memory. */
 json_t *problem_to_json(int status, const char *title, const char *code, const char *detail,
                         const char *request_id, const struct finding_list *findings);

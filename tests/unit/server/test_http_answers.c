@@ -53,6 +53,7 @@ static void findings(struct request *request)
     OWN_FINDINGS struct finding_list list;
     finding_list_init(&list);
     finding_addf(&list, "bw-limit-floor", FINDING_ERROR, "/qos_policy/a/bw_limit", "too low");
+    list.truncated = request_query(request, "more") != NULL;
     request_set_header(request, "Retry-After", "9");
     request_reply_problem(request, 429, "policy-refused", &list, "\"3\"", "%d problem", 1);
 }
@@ -211,6 +212,9 @@ static void problems_carry_findings_and_the_current_etag(void **state)
     assert_header(a, "Retry-After", "9");
     assert_contains(a.body, "\"errors\":[{");
     assert_contains(a.body, "\"pointer\":\"/qos_policy/a/bw_limit\"");
+    assert_null(strstr(a.body, "truncated"));
+    raw_get(port, "/v1/findings?more=1", "", &a);
+    assert_contains(a.body, "\"truncated\":true");
 }
 
 static void stats_count_requests_and_refusals(void **state)
