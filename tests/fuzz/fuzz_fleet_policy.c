@@ -63,6 +63,8 @@ static void run_rules(const struct policy *policy)
     finding_list_init(&findings);
     rules_check(&view, &change, &findings);
     OWN(json) json_t *enforcement = enforcement_of_policy(&view, "a");
+    if (json_object_size(enforcement) != policy->job_count)
+        abort();
     OWN(plan) struct plan *plan = NULL;
     OWN(plan) struct plan *again = NULL;
     if (compile_plan(&view, &node, 1, &plan, &findings, NULL))
