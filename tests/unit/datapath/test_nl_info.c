@@ -1,0 +1,235 @@
+/*
+ * tests/unit/datapath/test_nl_info.c - datapath/nl/{link,devlink,ethtool,rdma,events}: what devices
+ * say of themselves, from recorded, hand-made and broken replies.
+ */
+#include "tests/unit/datapath/nl_test.h"
+
+#include <linux/devlink.h>
+#include <linux/ethtool_netlink.h>
+#include <linux/rtnetlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include "datapath/nl/devlink.h"
+#include "datapath/nl/ethtool.h"
+#include "datapath/nl/events.h"
+#include "datapath/nl/link.h"
+#include "datapath/nl/rdma.h"
+
+static void a_recorded_link_decodes(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct link_info link;
+    OWN(mem) void *memory = recorded("fuzz_datapath_dcb/link_get");
+    assert_ok(link_decode(memory, &link, &err));
+    assert_string_equal(link.name, "solar0");
+    assert_string_equal(link.kind, "");
+    assert_int_equal(link.mtu_bytes, 4100);
+    assert_int_equal(link.mtu_min_bytes, 68);
+    assert_int_equal(link.mtu_max_bytes, 9978);
+    OWN(nl_msg) struct nl_msg *msg = link_encode(RTM_NEWLINK, 7);
+    assert_payload(msg, "00000000 07000000 00000000 00000000");
+}
+
+static void a_link_without_name_or_index_is_malformed(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct link_info link;
+    OWN(mem) void *nameless = message(RTM_NEWLINK, "00000000 07000000 00000000 00000000");
+    OWN(mem)
+    void *zero = message(RTM_NEWLINK, "00000000 00000000 00000000 00000000 06000300 61000000");
+    OWN(mem) void *tiny = message(RTM_NEWLINK, "0000");
+    assert_fails(link_decode(nameless, &link, &err), ERR_IO);
+    assert_fails(link_decode(zero, &link, &err), ERR_IO);
+    assert_fails(link_decode(tiny, &link, &err), ERR_IO);
+}
+
+static void a_name_may_lack_its_end(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct link_info link;
+    OWN(mem)
+    void *memory = message(RTM_NEWLINK, "00000000 07000000 00000000 00000000 08000300 61ff0a62");
+    assert_ok(link_decode(memory, &link, &err));
+    assert_string_equal(link.name, "a??b"); /* no NUL, no UTF-8, a line break */
+}
+
+static void devlink_tells_driver_and_versions(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct devlink_info info;
+    OWN(mem) void *memory = recorded("fuzz_datapath_rdma/devlink_info");
+    assert_ok(devlink_decode_info(memory, &info, &err));
+    assert_string_equal(info.driver, "solar_rdma");
+    assert_string_equal(info.serial, "SOLAR0000");
+    assert_int_equal(info.fixed.count, 1);
+    assert_string_equal(info.fixed.items[0].name, "fw.psid");
+    assert_string_equal(devlink_firmware(&info.running), "2.1.8");
+    assert_string_equal(devlink_firmware(&info.stored), "2.1.8");
+    assert_null(devlink_firmware(&info.fixed));
+    OWN(nl_msg) struct nl_msg *msg = devlink_encode_info(0x1c, "pci", "0000:3b:00.0");
+    /* genlmsghdr{cmd 51, version 1}, BUS_NAME(1) "pci", DEV_NAME(2) */
+    assert_payload(msg, "33010000 08000100 70636900 11000200 30303030 3a33623a 30302e30 00000000");
+}
+
+static void more_versions_than_fit_are_cut(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct devlink_info info;
+    OWN(nl_msg) struct nl_msg *msg = nlx_genl_new(0x1c, DEVLINK_CMD_INFO_GET, 0);
+    for (int i = 0; i < DEVLINK_VERSIONS_MAX + 5; i++) {
+        struct nlattr *nest = nla_nest_start(msg, DEVLINK_ATTR_INFO_VERSION_RUNNING);
+        nla_put_string(msg, DEVLINK_ATTR_INFO_VERSION_NAME, "f");
+        nla_put_string(msg, DEVLINK_ATTR_INFO_VERSION_VALUE, "1");
+        nla_nest_end(msg, nest);
+    }
+    assert_ok(devlink_decode_info(nlmsg_hdr(msg), &info, &err));
+    assert_int_equal(info.running.count, DEVLINK_VERSIONS_MAX);
+}
+
+static void ethtool_tells_speed_and_offload(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    int64_t bps;
+    struct ethtool_tc_offload offload;
+    OWN(mem) void *modes = recorded("fuzz_datapath_rdma/ethtool_linkmodes");
+    OWN(mem) void *features = recorded("fuzz_datapath_rdma/ethtool_features");
+    assert_ok(ethtool_decode_speed(modes, &bps, &err));
+    assert_int_equal(bps, INT64_C(100000000000));
+    assert_ok(ethtool_decode_tc_offload(features, &offload, &err));
+    assert_true(offload.active && offload.possible);
+    OWN(nl_msg) struct nl_msg *msg = ethtool_encode(0x15, ETHTOOL_MSG_LINKMODES_GET, "solar0");
+    assert_payload(msg, "04010000 10000180 0b000200 736f6c61 72300000");
+}
+
+static void unknown_speeds_are_unknown(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    static const char *const cases[] = {
+        "04010000",                                                 /* no attribute */
+        "04010000 08000500 ffffffff",                               /* SPEED_UNKNOWN */
+        "04010000 08000500 00000000", "04010000 06000500 00000000", /* two bytes */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t bps = 7;
+        OWN(mem) void *memory = message(0x15, cases[i]);
+        assert_ok(ethtool_decode_speed(memory, &bps, &err));
+        assert_int_equal(bps, -1);
+    }
+}
+
+static void offload_may_be_possible_and_off(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct ethtool_tc_offload offload;
+    /* HW(2): nomask, bits { bit { name "hw-tc-offload" } } */
+    OWN(mem)
+    void *off = message(0x15, "0b010000 28000280 04000100 20000380 1c000180 12000200 "
+                              "68772d74 632d6f66 666c6f61 64000000 00000000");
+    assert_ok(ethtool_decode_tc_offload(off, &offload, &err));
+    assert_true(offload.possible && !offload.active);
+    OWN(mem) void *none = message(0x15, "0b010000");
+    assert_ok(ethtool_decode_tc_offload(none, &offload, &err));
+    assert_false(offload.possible || offload.active);
+}
+
+static void rdma_devices_and_ports_decode(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct rdma_device device;
+    struct rdma_port port;
+    OWN(mem) void *memory = recorded("fuzz_datapath_rdma/rdma_dev_0");
+    assert_ok(rdma_decode_device(memory, &device, &err));
+    assert_string_equal(device.name, "rxe0");
+    assert_int_equal(device.port_count, 1);
+    char hex[128];
+    snprintf(hex, sizeof(hex),
+             "0800%02x00 02000000 0800%02x00 01000000 0500%02x00 04000000 "
+             "0800%02x00 09000000",
+             RDMA_NLDEV_ATTR_DEV_INDEX, RDMA_NLDEV_ATTR_PORT_INDEX, RDMA_NLDEV_ATTR_PORT_STATE,
+             RDMA_NLDEV_ATTR_NDEV_INDEX);
+    OWN(mem) void *active = message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET), hex);
+    assert_ok(rdma_decode_port(active, &port, &err));
+    assert_int_equal(port.device, 2);
+    assert_int_equal(port.port, 1);
+    assert_int_equal(port.ifindex, 9);
+    assert_string_equal(rdma_state_name(port.state), "active");
+    assert_null(rdma_state_name(0));
+    assert_null(rdma_state_name(255));
+    OWN(mem) void *empty = message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET), "");
+    assert_fails(rdma_decode_device(empty, &device, &err), ERR_IO);
+    OWN(nl_msg) struct nl_msg *msg = rdma_encode_ports(3);
+    assert_int_equal(nlmsg_hdr(msg)->nlmsg_type, 5 << 10 | 5);
+    assert_payload(msg, "08000100 03000000");
+}
+
+static void only_others_changes_are_news(void **state)
+{
+    (void)state;
+    struct nlmsghdr msg = {.nlmsg_len = sizeof(msg), .nlmsg_pid = 42};
+    static const uint16_t news[] = {RTM_NEWLINK,   RTM_DELLINK,    RTM_SETDCB,    RTM_NEWQDISC,
+                                    RTM_DELTCLASS, RTM_NEWTFILTER, RTM_DELTFILTER};
+    for (size_t i = 0; i < sizeof(news) / sizeof(news[0]); i++) {
+        msg.nlmsg_type = news[i];
+        assert_true(nl_events_relevant(&msg, 41));
+        assert_true(nl_events_relevant(&msg, 0));
+        assert_false(nl_events_relevant(&msg, 42)); /* our own */
+    }
+    msg.nlmsg_type = RTM_NEWADDR;
+    assert_false(nl_events_relevant(&msg, 41));
+}
+
+static void decode_all(const struct nlmsghdr *msg)
+{
+    struct link_info link;
+    struct devlink_info info;
+    struct rdma_device device;
+    struct rdma_port port;
+    struct ethtool_tc_offload offload;
+    int64_t bps;
+    (void)!link_decode(msg, &link, NULL);
+    (void)!devlink_decode_info(msg, &info, NULL);
+    (void)!rdma_decode_device(msg, &device, NULL);
+    (void)!rdma_decode_port(msg, &port, NULL);
+    (void)!ethtool_decode_tc_offload(msg, &offload, NULL);
+    (void)!ethtool_decode_speed(msg, &bps, NULL);
+}
+
+static void maimed_replies_are_survived(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "fuzz_datapath_dcb/link_get", "fuzz_datapath_rdma/devlink_info",
+        "fuzz_datapath_rdma/ethtool_features", "fuzz_datapath_rdma/ethtool_linkmodes",
+        "fuzz_datapath_rdma/rdma_dev_0"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        OWN(mem) void *memory = recorded(names[i]);
+        maim(memory, decode_all);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_recorded_link_decodes),
+        cmocka_unit_test(a_link_without_name_or_index_is_malformed),
+        cmocka_unit_test(a_name_may_lack_its_end),
+        cmocka_unit_test(devlink_tells_driver_and_versions),
+        cmocka_unit_test(more_versions_than_fit_are_cut),
+        cmocka_unit_test(ethtool_tells_speed_and_offload),
+        cmocka_unit_test(unknown_speeds_are_unknown),
+        cmocka_unit_test(offload_may_be_possible_and_off),
+        cmocka_unit_test(rdma_devices_and_ports_decode),
+        cmocka_unit_test(only_others_changes_are_news),
+        cmocka_unit_test(maimed_replies_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
