@@ -135,6 +135,7 @@ static bool reply_plan(struct request *request, bool wait_over)
     char key[PUBLISH_KEY_SIZE], digest[DIGEST_TEXT_MAX];
     plan_key(node, key);
     struct blob *blob = publish_get(app->publish, key, digest);
+    bool replied = true;
     if (blob == NULL && !status_has(app->status, node))
         request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no node '%s'", node);
     else if (blob != NULL && (known == NULL || strcmp(known, digest) != 0))
@@ -142,9 +143,9 @@ static bool reply_plan(struct request *request, bool wait_over)
     else if (wait_over)
         request_reply_json(request, 204, NULL, NULL, NULL);
     else
-        return false;
+        replied = false;
     blob_unref(blob);
-    return true;
+    return replied;
 }
 
 static void on_plan(struct request *request, bool late)
@@ -292,8 +293,8 @@ void api_agent_receipt(struct request *request)
     if (code == ERR_OK && (rt->text = json_canonical(request_json(request), &len)) == NULL)
         code = err_nomem(&err);
     if (code != ERR_OK) {
-        request_reply_err(request, &err);
         release_receipt(&rt->base);
+        request_reply_err(request, &err);
         return;
     }
     bytes_digest(rt->text, len, digest);
@@ -419,8 +420,8 @@ void api_agent_state(struct request *request)
     if (code == ERR_OK && (st->text = json_canonical(request_json(request), NULL)) == NULL)
         code = err_nomem(&err);
     if (code != ERR_OK) {
-        request_reply_err(request, &err);
         release_state(&st->base);
+        request_reply_err(request, &err);
         return;
     }
     state_seal(&st->state);

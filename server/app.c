@@ -137,6 +137,13 @@ static enum err_code make_admin(struct app *app, const char *data_dir, struct er
     return ERR_OK;
 }
 
+/* "policy.json" names the file "policy". */
+static bool names_file(const char *ref, const char *name)
+{
+    size_t len = strlen(name);
+    return strncmp(ref, name, len) == 0 && strcmp(ref + len, ".json") == 0;
+}
+
 /* /openapi.json: references to the documents' own schemas are replaced by the schemas; each has its
  * own "$id", so that references inside them still mean themselves. */
 static enum err_code make_openapi(struct app *app, struct err *err)
@@ -149,11 +156,11 @@ static enum err_code make_openapi(struct app *app, struct err *err)
     json_object_foreach_safe(schemas, next, name, schema)
     {
         const char *ref = json_string_value(json_object_get(schema, "$ref"));
-        for (const struct embed_file *file = schema_files; ref != NULL && file->name != NULL;
-             file++)
-            if (strncmp(ref, file->name, strlen(file->name)) == 0 &&
-                strcmp(ref + strlen(file->name), ".json") == 0)
-                json_object_set_new(schemas, name, json_loads((const char *)file->data, 0, NULL));
+        const struct embed_file *file = schema_files;
+        while (ref != NULL && file->name != NULL && !names_file(ref, file->name))
+            file++;
+        if (ref != NULL && file->name != NULL)
+            json_object_set_new(schemas, name, json_loads((const char *)file->data, 0, NULL));
     }
     char *text = document == NULL ? NULL : json_canonical(document, &len);
     if (text == NULL)
@@ -210,6 +217,7 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     OWN(app) struct app *app = calloc(1, sizeof(*app));
     if (app == NULL)
         return err_nomem(err);
+    struct http_server *server = NULL;
     app->clock = clock_system();
     app->start_us = app->clock->wall_us(app->clock);
     enum err_code code = make_parts(app, err);
@@ -227,7 +235,9 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
         .clock = app->clock,
     };
     if (code == ERR_OK)
-        code = http_server_start(&http, &app->http, err);
+        code = http_server_start(&http, &server, err);
+    if (code == ERR_OK)
+        app->http = server;
     if (code == ERR_OK)
         code = write_url(app, config, err);
     if (code == ERR_OK)

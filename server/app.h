@@ -22,13 +22,13 @@
 struct app {
     struct clock *clock;
     struct db *db;
-    struct http_server *http;
-    struct world *world;     /* writer thread */
-    struct effects effects;  /* writer thread: what the next commit publishes */
-    struct publish *publish; /* any thread */
-    struct auth *auth;       /* any thread */
-    struct status *status;   /* any thread */
-    struct waiters *waiters; /* any thread */
+    _Atomic(struct http_server *) http; /* NULL until it listens; requests may come before */
+    struct world *world;                /* writer thread */
+    struct effects effects;             /* writer thread: what the next commit publishes */
+    struct publish *publish;            /* any thread */
+    struct auth *auth;                  /* any thread */
+    struct status *status;              /* any thread */
+    struct waiters *waiters;            /* any thread */
     struct blob *openapi;
     int64_t start_us;
 };

@@ -44,11 +44,13 @@ void api_metrics(struct request *request)
     struct app *app = request_app(request);
     struct fleet_status fleet;
     struct db_stats db;
-    struct http_stats http;
+    struct http_stats http = {.requests = 0};
+    struct http_server *server = app->http;
     struct text text = {.len = 0};
     status_fleet(app->status, &fleet);
     db_stats_get(app->db, &db);
-    http_stats_get(app->http, &http);
+    if (server != NULL)
+        http_stats_get(server, &http);
     double up_s = (double)(app->clock->wall_us(app->clock) - app->start_us) / 1e6;
     add(&text, "uptime_seconds", "gauge", "Time since the start.", up_s);
     add(&text, "generation", "gauge", "Generation of the desired state.", (double)fleet.generation);

@@ -113,17 +113,25 @@ static enum err_code run(struct db_tx *tx, void *arg, struct err *err)
     return ERR_OK;
 }
 
+/* What the task holds of the request's document is let go before the reply: after it another thread
+ * frees the document, and jansson's counts do not order the two. */
 static void done(void *arg, enum err_code code, const struct err *err)
 {
     struct task *task = arg;
-    if (code == ERR_OK)
-        request_reply_json(task->request, task->status, GIVE(task->answer), NULL, NULL);
-    else if (task->refusal != 0)
-        request_reply_problem(task->request, task->refusal, task->refusal_code, NULL, NULL, "%s",
-                              task->refusal_text);
-    else
-        request_reply_err(task->request, err);
+    struct request *request = task->request;
+    json_t *answer = GIVE(task->answer);
+    const char *refusal_code = task->refusal_code;
+    char refusal_text[sizeof(task->refusal_text)];
+    int status = task->status, refusal = task->refusal;
+    memcpy(refusal_text, task->refusal_text, sizeof(refusal_text));
     task->release(task);
+    if (code == ERR_OK)
+        request_reply_json(request, status, GIVE(answer), NULL, NULL);
+    else if (refusal != 0)
+        request_reply_problem(request, refusal, refusal_code, NULL, NULL, "%s", refusal_text);
+    else
+        request_reply_err(request, err);
+    json_decref(answer);
 }
 
 void task_submit(struct task *task)
