@@ -215,6 +215,16 @@ def must(answer, *statuses):
     return answer
 
 
+def finish(tap, server, sentence="the server ends cleanly", quiet=False):
+    """Stops the server; an exit code other than 0 fails with its log. Its folder is removed."""
+    code = server.stop()
+    if code != 0 or not quiet:
+        if not tap.ok(code == 0, sentence, f"exit {code}"):
+            with open(os.path.join(server.data, "log"), errors="replace") as log:
+                print("# " + log.read()[-20000:].replace("\n", "\n# "))
+    server.remove()
+
+
 class Tap:
     def __init__(self):
         self.count = self.failed = 0
@@ -262,11 +272,7 @@ def run(tests):
             print("# " + server.log_text().replace("\n", "\n# ") if server.proc else "# no server")
             del e
         finally:
-            code = server.stop()
-            if not tap.ok(code == 0, f"{test.__name__}: the server ends cleanly", f"exit {code}"):
-                print("# " + open(os.path.join(server.data, "log"), errors="replace").read()
-                      .replace("\n", "\n# "))
-            server.remove()
+            finish(tap, server, f"{test.__name__}: the server ends cleanly")
     tap.done()
 
 

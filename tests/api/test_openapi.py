@@ -8,7 +8,7 @@ import subprocess
 
 import yaml
 
-from lib import Server, Tap, arguments, fixture
+from lib import Server, Tap, arguments, finish, fixture
 
 LITERAL = {"code", "rule", "status", "unchanged", "applied", "valid", "dry_run", "severity", "role"}
 
@@ -159,8 +159,7 @@ def check_examples(tap, doc, args):
         op, method, _, _, status, name, example, schema, bodies = case
         if server is None or dirty:
             if server:
-                server.stop()
-                server.remove()
+                finish(tap, server, f"the server ends cleanly before {case[0]['operationId']}", True)
             server = Server(args).start()
             agent, tokens = fixture(server)
         dirty = method != "GET"
@@ -185,8 +184,7 @@ def check_examples(tap, doc, args):
     served = server.get("/openapi.json", token=None).json
     tap.ok(served["components"]["schemas"]["Policy"].get("$id") == "stellar:policy",
            "the served document holds the documents' schemas")
-    tap.equal(server.stop(), 0, "the server ends cleanly")
-    server.remove()
+    finish(tap, server)
 
 
 def check_routes(tap, doc, args):

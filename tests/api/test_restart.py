@@ -3,7 +3,7 @@
 import os
 import stat
 
-from lib import Agent, POLICY, Server, Tap, arguments, fixture, must, planned
+from lib import Agent, POLICY, Server, Tap, arguments, finish, fixture, must, planned
 
 CHANGED = {"qos_policy": {"nlp_job": {"priority": 3, "bw_guarantee": "50%"}}}
 
@@ -78,8 +78,7 @@ def main():
                "an ended token stays ended")
     tap.status(server.get("/v1/tenants/a/policy", token=tokens["tenant-admin"]), 200,
                "the others do not end with it")
-    tap.equal(server.stop(), 0, "it ends cleanly again")
-    server.remove()
+    finish(tap, server, "it ends cleanly again")
     for bad in (["--listen", "0.0.0.0:0"], ["--listen", "127.0.0.1"], ["--listen", "[::]:0"], []):
         import subprocess
         argv = [os.path.join(args.objdir, "stellard")] + (["--data", server.data] if bad else []) + bad

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from lib import Server, Tap, arguments, fixture, inventory
+from lib import Server, Tap, arguments, finish, fixture, inventory
 
 ROLES = ("agent", "admin", "operator", "auditor", "tenant-admin", "tenant-user")  # agent first: others end its token
 # Something that a route can be called with; what it answers beyond "you may" is not judged here.
@@ -63,8 +63,7 @@ def main():
         answer = server.call("GET", "/v1/fabric", headers={"Authorization": scheme}, token=None)
         tap.ok(answer.status == 401 and "WWW-Authenticate" in answer.headers,
                f"'{scheme[:8]}' is no bearer token", answer)
-    tap.equal(server.stop(), 0, "the server ends cleanly")
-    server.remove()
+    finish(tap, server)
     tap.done()
 
 
