@@ -266,9 +266,17 @@ static enum err_code check_flower(const struct dp_sim *sim, const char *id, cons
     return code != ERR_OK ? code : give(flower_value_to_json(&value), out, err);
 }
 
+static bool is_foreign(const json_t *flower)
+{
+    const char *cookie = json_string_value(json_object_get(flower, "cookie"));
+    return flower != NULL && (cookie == NULL || strncmp(cookie, "53544c52", 8) != 0);
+}
+
 static enum err_code relate_flower(struct dp_sim *sim, const char *subject, const char *id,
                                    const json_t *taken, struct err *err)
 {
+    if (is_foreign(sim_get(sim, "tc.flower", subject, id)))
+        return err_set(err, ERR_CONFLICT, "tc.flower %s: what is there is not ours", id);
     if (taken == NULL)
         return ERR_OK;
     if (sim_get(sim, "tc.clsact", subject, "") == NULL)

@@ -1,0 +1,425 @@
+/*
+ * tests/unit/datapath/test_dp_linux.c - the Linux provider against this machine's kernel, in a
+ * network namespace of its own (veth pairs over a made-up /sys): what needs no NIC. Skipped without
+ * root.
+ */
+#include "tests/unit/datapath/dp_test.h"
+#include "tests/unit/datapath/root_test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/veth.h>
+
+#include "datapath/dp_linux.h"
+#include "datapath/nl/link.h"
+#include "datapath/nl/nlx.h"
+#include "datapath/nl/tc_flower.h"
+#include "datapath/nl/tc_qdisc.h"
+#include "fleet/inventory.h"
+
+#define P0 "0000:3b:00.0/0"
+#define P1 "0000:3b:00.1/1"
+
+struct node {
+    char root[TEST_PATH_MAX];
+    struct nlx *route; /* somebody else on the node */
+    struct dp *dp;
+};
+
+static bool have_namespace;
+static const char *skip_reason = "";
+
+static void make_veth(struct nlx *nlx, const char *name, const char *peer)
+{
+    struct err err = ERR_INIT;
+    const struct ifinfomsg header = {0};
+    OWN(nl_msg)
+    struct nl_msg *msg =
+        nlx_msg_new(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof(header), 512);
+    nla_put_string(msg, IFLA_IFNAME, name);
+    struct nlattr *info = nla_nest_start(msg, IFLA_LINKINFO);
+    nla_put_string(msg, IFLA_INFO_KIND, "veth");
+    struct nlattr *data = nla_nest_start(msg, IFLA_INFO_DATA);
+    struct nlattr *other = nla_nest_start(msg, VETH_INFO_PEER);
+    assert_int_equal(nlmsg_append(msg, (void *)(uintptr_t)&header, sizeof(header), 4), 0);
+    nla_put_string(msg, IFLA_IFNAME, peer);
+    nla_nest_end(msg, other);
+    nla_nest_end(msg, data);
+    nla_nest_end(msg, info);
+    assert_ok(nlx_txn(nlx, msg, NULL, NULL, &err));
+}
+
+static int ifindex_of(struct nlx *nlx, const char *name)
+{
+    struct err err = ERR_INIT;
+    OWN_LINKS struct link_list links = {0};
+    assert_ok(link_list(nlx, &links, &err));
+    for (size_t i = 0; i < links.count; i++)
+        if (strcmp(links.items[i].name, name) == 0)
+            return links.items[i].ifindex;
+    fail_msg("no interface %s", name);
+    return 0;
+}
+
+static void delete_link(struct nlx *nlx, const char *name)
+{
+    struct err err = ERR_INIT;
+    OWN(nl_msg) struct nl_msg *msg = link_encode(RTM_DELLINK, ifindex_of(nlx, name));
+    assert_ok(nlx_txn(nlx, msg, NULL, NULL, &err));
+}
+
+/* va and vb are "ports" of two PCI functions. */
+static int setup(void **state)
+{
+    static struct node node;
+    static const char *const devices[] = {"va", "vb", NULL};
+    struct err err = ERR_INIT;
+    *state = &node;
+    if (!have_namespace)
+        return 0;
+    test_folder(node.root);
+    root_folder(node.root, "/sys/class/net/va");
+    root_folder(node.root, "/sys/class/net/vb");
+    root_link(node.root, "/sys/class/net/va/device", "../../../devices/pci/0000:3b:00.0");
+    root_link(node.root, "/sys/class/net/vb/device", "../../../devices/pci/0000:3b:00.1");
+    root_file(node.root, "/sys/class/net/vb/dev_port", "1\n", 0444);
+    assert_ok(nlx_open(NETLINK_ROUTE, &node.route, &err));
+    make_veth(node.route, "va", "vb");
+    assert_ok(dp_linux_new(&(struct dp_linux_config){.devices = devices, .root = node.root},
+                           &node.dp, &err));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct node *node = *state;
+    if (!have_namespace)
+        return 0;
+    dp_free(node->dp);
+    delete_link(node->route, "va"); /* and its peer */
+    nlx_free(node->route);
+    root_remove(node->root);
+    return 0;
+}
+
+static struct node *need(void **state)
+{
+    if (!have_namespace) {
+        print_message("skipped: %s\n", skip_reason);
+        skip();
+    }
+    return *state;
+}
+
+static void ports_are_keyed_by_bus_address(void **state)
+{
+    struct node *node = need(state);
+    OWN(json) json_t *json = NULL;
+    OWN(inventory) struct inventory *inventory = NULL;
+    struct err err = ERR_INIT;
+    assert_ok(dp_inventory(node->dp, &json, &err));
+    assert_ok(inventory_from_json(json, &inventory, NULL, &err));
+    assert_int_equal(inventory->port_count, 2);
+    const struct port *port = inventory_port_get(inventory, P1);
+    assert_non_null(port);
+    assert_string_equal(port->ifname, "vb");
+    assert_int_equal(port->mtu_bytes, 1500);
+    assert_false(port->caps.dcb_ets || port->caps.dcb_app || port->caps.flower_hw);
+    assert_true(port->caps.tc);
+}
+
+static void two_interfaces_with_one_id_are_told(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    OWN(json) json_t *json = NULL;
+    char path[2 * TEST_PATH_MAX];
+    snprintf(path, sizeof(path), "%s/sys/class/net/vb/device", node->root);
+    assert_int_equal(unlink(path), 0);
+    root_link(node->root, "/sys/class/net/vb/device", "../../../devices/pci/0000:3b:00.0");
+    root_file(node->root, "/sys/class/net/vb/dev_port", "0\n", 0444);
+    assert_ok(dp_inventory(node->dp, &json, &err));
+    assert_int_equal(json_array_size(json_object_get(json, "ports")), 1);
+    OWN(str) char *problems = json_dumps(json_object_get(json, "problems"), 0);
+    assert_contains(problems, "same bus address");
+}
+
+static void an_mtu_is_set_and_read_back(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    assert_ok(check_step(node->dp, "link.mtu", P0, "", "4200", &err));
+    assert_shows(node->dp, "link.mtu", P0, "", "1500"); /* a check changes nothing */
+    assert_ok(apply_step(node->dp, "link.mtu", P0, "", "4200", &err));
+    assert_shows(node->dp, "link.mtu", P0, "", "4200");
+    assert_shows(node->dp, "link.mtu", P1, "", "1500");
+    assert_ok(apply_step(node->dp, "link.mtu", P0, "", "4200", &err));
+}
+
+static void a_renamed_interface_is_the_same_port(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    assert_ok(apply_step(node->dp, "link.mtu", P0, "", "4200", &err));
+    OWN(nl_msg) struct nl_msg *msg = link_encode(RTM_NEWLINK, ifindex_of(node->route, "vb"));
+    nla_put_string(msg, IFLA_IFNAME, "vx");
+    assert_ok(nlx_txn(node->route, msg, NULL, NULL, &err));
+    /* vb was named and is gone; a port that vanished is a problem, not an absence */
+    OWN(str) char *shown = observed_as(node->dp, "link.mtu", P1, "", "4200");
+    assert_contains(shown, "problem:");
+    assert_fails(apply_step(node->dp, "link.mtu", P1, "", "4200", &err), ERR_NOT_FOUND);
+    assert_contains(err.text, P1);
+}
+
+static void dcb_is_unsupported_here(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    const char *pfc = "{\"delay\":0,\"priorities\":[3]}";
+    assert_shows(node->dp, "dcb.pfc", P0, "", "absent");
+    assert_fails(check_step(node->dp, "dcb.pfc", P0, "", pfc, &err), ERR_UNSUPPORTED);
+    assert_contains(err.text, P0);
+    assert_contains(err.text, "va");
+    assert_contains(err.text, "dcb.pfc");
+    assert_fails(apply_step(node->dp, "dcb.pfc", P0, "", pfc, &err), ERR_UNSUPPORTED);
+    assert_fails(
+        check_step(node->dp, "tc.flower", P0, "ingress/1", FLOWER("00000001", "only"), &err),
+        ERR_UNSUPPORTED);
+    assert_contains(err.text, "hw-tc-offload");
+}
+
+static void the_hook_comes_and_goes(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    assert_ok(apply_step(node->dp, "tc.clsact", P0, "", "true", &err));
+    assert_shows(node->dp, "tc.clsact", P0, "", "true");
+    assert_ok(apply_step(node->dp, "tc.clsact", P0, "", "true", &err));
+    assert_shows(node->dp, "tc.clsact", P1, "", "absent");
+    assert_ok(apply_step(node->dp, "tc.clsact", P0, "", NULL, &err));
+    assert_shows(node->dp, "tc.clsact", P0, "", "absent");
+    assert_ok(apply_step(node->dp, "tc.clsact", P0, "", NULL, &err));
+}
+
+/* What the hook holds that is not ours keeps it: a u32 or bpf filter would do, this kernel may have
+ * none. */
+static void an_ingress_qdisc_of_somebody_else_is_a_conflict(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    const struct tcmsg header = {.tcm_ifindex = ifindex_of(node->route, "va"),
+                                 .tcm_handle = 0xffff0000,
+                                 .tcm_parent = 0xfffffff1};
+    OWN(nl_msg)
+    struct nl_msg *msg =
+        nlx_msg_new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof(header), 64);
+    nla_put_string(msg, TCA_KIND, "ingress");
+    assert_ok(nlx_txn(node->route, msg, NULL, NULL, &err));
+    assert_fails(check_step(node->dp, "tc.clsact", P0, "", "true", &err), ERR_CONFLICT);
+}
+
+static void the_scheduler_is_made_changed_and_removed(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    struct dp *dp = node->dp;
+    enum err_code code = apply_step(dp, "tc.qdisc", P0, "root", QDISC, &err);
+    if (code == ERR_UNSUPPORTED) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    assert_int_equal(code, ERR_OK);
+    assert_shows(dp, "tc.qdisc", P0, "root", QDISC);
+    assert_ok(apply_step(dp, "tc.class", P0, "5e11:fffe", CLASS("100000000000", "5e11:"), &err));
+    assert_ok(apply_step(dp, "tc.class", P0, "5e11:1a", CLASS("40000000000", "5e11:fffe"), &err));
+    assert_shows(dp, "tc.class", P0, "5e11:1a", CLASS("40000000000", "5e11:fffe"));
+    assert_ok(apply_step(dp, "tc.class", P0, "5e11:1a", CLASS("8000", "5e11:fffe"), &err));
+    assert_shows(dp, "tc.class", P0, "5e11:1a", CLASS("8000", "5e11:fffe"));
+    assert_fails(apply_step(dp, "tc.class", P0, "5e11:1a", CLASS("8000", "5e11:"), &err),
+                 ERR_CONFLICT);
+    assert_fails(apply_step(dp, "tc.class", P0, "5e11:fffe", NULL, &err), ERR_CONFLICT);
+    assert_ok(apply_step(dp, "tc.class", P0, "5e11:1a", NULL, &err));
+    assert_shows(dp, "tc.class", P0, "5e11:1a", "absent");
+    assert_ok(apply_step(dp, "tc.qdisc", P0, "root", NULL, &err));
+    assert_shows(dp, "tc.qdisc", P0, "root", "absent");
+    assert_shows(dp, "tc.class", P0, "5e11:fffe", "absent");
+}
+
+static void odd_rates_are_told_as_wanted(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    const char *odd = CLASS("12345679", "5e11:");
+    if (apply_step(node->dp, "tc.qdisc", P0, "root", QDISC, &err))
+        skip();
+    assert_ok(apply_step(node->dp, "tc.class", P0, "5e11:1", odd, &err));
+    assert_shows(node->dp, "tc.class", P0, "5e11:1", CLASS("12345672", "5e11:")); /* bytes */
+    OWN(str) char *shown = observed_as(node->dp, "tc.class", P0, "5e11:1", odd);
+    assert_string_equal(shown, odd);
+}
+
+static void another_root_qdisc_is_a_conflict(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    const struct qdisc_value other = {.handle = 0x70000, .default_class = 0x70001};
+    if (tc_qdisc_add_htb(node->route, ifindex_of(node->route, "va"), &other, &err))
+        skip();
+    assert_shows(node->dp, "tc.qdisc", P0, "root", "{\"handle\":\"7:\",\"kind\":\"htb\"}");
+    assert_fails(check_step(node->dp, "tc.qdisc", P0, "root", QDISC, &err), ERR_CONFLICT);
+    assert_fails(apply_step(node->dp, "tc.qdisc", P0, "root", QDISC, &err), ERR_CONFLICT);
+    assert_fails(apply_step(node->dp, "tc.qdisc", P0, "root", NULL, &err), ERR_CONFLICT);
+    assert_shows(node->dp, "tc.qdisc", P0, "root", "{\"handle\":\"7:\",\"kind\":\"htb\"}");
+}
+
+static void a_class_needs_its_parent(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    if (apply_step(node->dp, "tc.qdisc", P0, "root", QDISC, &err))
+        skip();
+    assert_fails(apply_step(node->dp, "tc.class", P0, "5e11:1", CLASS("8000", "5e11:abcd"), &err),
+                 ERR_IO);
+    assert_contains(err.text, "but shows");
+}
+
+static void what_a_plan_dropped_is_found(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    OWN(plan) struct plan *plan = NULL;
+    OWN_STATE struct state seen;
+    OWN_STEPS struct plan_steps steps = {0};
+    state_init(&seen);
+    assert_ok(apply_step(node->dp, "tc.clsact", P1, "", "true", &err));
+    assert_ok(plan_new("n1", 1, &plan, &err));
+    assert_ok(plan_seal(plan, &err));
+    assert_ok(dp_observe(node->dp, plan, &seen, &err));
+    assert_ok(plan_diff(plan, &seen, &steps, &err));
+    assert_int_equal(steps.count, 1);
+    assert_int_equal(steps.items[0].op, STEP_REMOVE);
+    assert_ok(dp_apply(node->dp, &steps.items[0], &err));
+    assert_shows(node->dp, "tc.clsact", P1, "", "absent");
+}
+
+static bool changed_within(struct dp *dp, int wait_ms)
+{
+    struct err err = ERR_INIT;
+    struct pollfd pfd = {.fd = dp_event_fd(dp), .events = POLLIN};
+    bool changed = false;
+    while (!changed && poll(&pfd, 1, wait_ms) > 0)
+        assert_ok(dp_drain(dp, &changed, &err));
+    return changed;
+}
+
+static void others_changes_are_announced(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    bool changed;
+    assert_ok(apply_step(node->dp, "tc.clsact", P0, "", "true", &err));
+    usleep(50000);
+    assert_ok(dp_drain(node->dp, &changed, &err));
+    assert_false(changed); /* our own */
+    assert_ok(tc_qdisc_del_clsact(node->route, ifindex_of(node->route, "va"), &err));
+    assert_true(changed_within(node->dp, 2000));
+    assert_ok(link_set_mtu(node->route, ifindex_of(node->route, "vb"), 3000, &err));
+    assert_true(changed_within(node->dp, 2000));
+    assert_false(changed_within(node->dp, 50));
+}
+
+static void lost_announcements_count_as_a_change(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    int ifindex = ifindex_of(node->route, "vb"), size = 0;
+    bool changed;
+    setsockopt(dp_event_fd(node->dp), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+    for (uint32_t mtu = 2000; mtu < 2100; mtu++)
+        assert_ok(link_set_mtu(node->route, ifindex, mtu, &err));
+    assert_ok(dp_drain(node->dp, &changed, &err));
+    assert_true(changed);
+    assert_ok(dp_drain(node->dp, &changed, &err));
+    assert_false(changed);
+}
+
+/* Host knobs, under the made-up root. */
+static void host_knobs_are_set(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    struct dp *dp = node->dp;
+    const char *steering = "net.solar.flow_steering";
+    root_file(node->root, "/proc/sys/net/solar/flow_steering", "0\n", 0644);
+    root_file(node->root, "/proc/sys/net/solar/fixed", "0\n", 0444);
+    root_file(node->root, "/sys/module/solar_rdma/parameters/max_sge", "32\n", 0444);
+    assert_ok(apply_step(dp, "host.sysctl", "host", steering, "\"2\"", &err));
+    OWN(str) char *shown = observed_as(dp, "host.sysctl", "host", steering, "\"2\"");
+    assert_string_equal(shown, "\"2\"");
+    assert_fails(check_step(dp, "host.sysctl", "host", "net.solar.none", "\"1\"", &err),
+                 ERR_UNSUPPORTED);
+    assert_contains(err.text, "net.solar.none");
+    assert_fails(check_step(dp, "host.sysctl", "host", "net.solar.fixed", "\"1\"", &err),
+                 ERR_UNSUPPORTED);
+    assert_fails(check_step(dp, "host.sysctl", "host", "../../etc/x", "\"1\"", &err), ERR_INVALID);
+    const char *param = "solar_rdma.max_sge";
+    assert_ok(apply_step(dp, "host.modparam", "host", param, "\"256\"", &err));
+    OWN(str) char *next = observed_as(dp, "host.modparam", "host", param, "\"256\"");
+    assert_string_equal(next, "\"256\"");
+    assert_ok(apply_step(dp, "host.modparam", "host", param, NULL, &err));
+    OWN(str) char *gone = observed_as(dp, "host.modparam", "host", param, "\"256\"");
+    assert_string_equal(gone, "absent");
+    assert_fails(check_step(dp, "host.modparam", "host", "solar_rdma.none", "\"1\"", &err),
+                 ERR_UNSUPPORTED);
+    assert_fails(check_step(dp, "host.modparam", "host", "none.x", "\"1\"", &err), ERR_UNSUPPORTED);
+    assert_fails(check_step(dp, "host.modparam", "host", param, "\"1 install=x\"", &err),
+                 ERR_INVALID);
+    assert_fails(check_step(dp, "host.thp", "host", "", "\"never\"", &err), ERR_UNSUPPORTED);
+    assert_fails(check_step(dp, "host.thp", "host", "", "\"maybe\"", &err), ERR_INVALID);
+}
+
+static void a_setting_that_does_not_take_is_noticed(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    /* /dev/null swallows what is written, as a driver may */
+    root_folder(node->root, "/proc/sys/net/solar");
+    root_link(node->root, "/proc/sys/net/solar/flow_steering", "/dev/null");
+    assert_fails(
+        apply_step(node->dp, "host.sysctl", "host", "net.solar.flow_steering", "\"2\"", &err),
+        ERR_IO);
+    assert_contains(err.text, "kernel took \"2\" but shows \"\"");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(ports_are_keyed_by_bus_address),
+        TEST(two_interfaces_with_one_id_are_told),
+        TEST(an_mtu_is_set_and_read_back),
+        TEST(a_renamed_interface_is_the_same_port),
+        TEST(dcb_is_unsupported_here),
+        TEST(the_hook_comes_and_goes),
+        TEST(an_ingress_qdisc_of_somebody_else_is_a_conflict),
+        TEST(the_scheduler_is_made_changed_and_removed),
+        TEST(odd_rates_are_told_as_wanted),
+        TEST(another_root_qdisc_is_a_conflict),
+        TEST(a_class_needs_its_parent),
+        TEST(what_a_plan_dropped_is_found),
+        TEST(others_changes_are_announced),
+        TEST(lost_announcements_count_as_a_change),
+        TEST(host_knobs_are_set),
+        TEST(a_setting_that_does_not_take_is_noticed),
+    };
+    have_namespace = unshare(CLONE_NEWNET) == 0;
+    if (!have_namespace)
+        skip_reason = strerror(errno);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
