@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 #define NS_PER_MS INT64_C(1000000)
-#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_S  INT64_C(1000000000)
 
 struct clock {
-    int64_t (*mono_ns)(struct clock *clock);  /* monotonic, counts during suspend (BOOTTIME) */
-    int64_t (*wall_us)(struct clock *clock);  /* microseconds since the epoch, UTC */
+    int64_t (*mono_ns)(struct clock *clock); /* monotonic, counts during suspend (BOOTTIME) */
+    int64_t (*wall_us)(struct clock *clock); /* microseconds since the epoch, UTC */
 };
 
 struct clock *clock_system(void); /* static storage */
@@ -18,8 +18,8 @@ struct clock *clock_system(void); /* static storage */
 /* A clock that moves only by clock_fake_advance(). */
 struct clock_fake {
     struct clock base;
-    int64_t mono;    /* ns */
-    int64_t wall;    /* us */
+    int64_t mono; /* ns */
+    int64_t wall; /* us */
 };
 void clock_fake_init(struct clock_fake *fake, int64_t wall_us);
 void clock_fake_advance(struct clock_fake *fake, int64_t ns);

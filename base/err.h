@@ -27,7 +27,7 @@ enum err_code {
     ERR_NOMEM,
 };
 
-#define ERR_TEXT_MAX 512
+#define ERR_TEXT_MAX    512
 #define ERR_POINTER_MAX 256
 
 struct err {

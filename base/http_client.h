@@ -11,18 +11,18 @@
 #include "base/loop.h"
 #include "base/own.h"
 
-#define HTTP_CLIENT_BODY_MAX (16 * 1024 * 1024)
+#define HTTP_CLIENT_BODY_MAX    (16 * 1024 * 1024)
 #define HTTP_CLIENT_HEADERS_MAX 8
 #define HTTP_CLIENT_RUNNING_MAX 4096 /* requests of one client at a time; more: ERR_LIMIT */
 
 struct http_client;
 
 struct http_request {
-    const char *method; /* "GET", ... */
-    const char *url;    /* http:// or https:// */
-    const char *bearer; /* token or NULL */
+    const char *method;                           /* "GET", ... */
+    const char *url;                              /* http:// or https:// */
+    const char *bearer;                           /* token or NULL */
     const char *headers[HTTP_CLIENT_HEADERS_MAX]; /* "Name: value", NULL-terminated */
-    const void *body;   /* copied; NULL = none */
+    const void *body;                             /* copied; NULL = none */
     size_t body_len;
     const char *content_type; /* NULL = application/json when there is a body */
     int64_t deadline_ns;      /* of the whole request; 0 = 30 s */
@@ -36,7 +36,7 @@ struct http_response {
     const char *body;
     size_t body_len;
     const char *etag; /* "" if none */
-    struct err err;   /* ERR_UNAVAILABLE: no answer (refused, reset, deadline); ERR_LIMIT: too big */
+    struct err err; /* ERR_UNAVAILABLE: no answer (refused, reset, deadline); ERR_LIMIT: too big */
 };
 
 typedef void http_done_fn(void *arg, const struct http_response *response);
@@ -56,7 +56,7 @@ ERR_MUST_CHECK enum err_code http_client_start(struct http_client *client,
                                                struct err *err);
 void http_client_cancel(struct http_client *client, uint64_t id); /* done is not called */
 
-/* Blocking. The response's body is malloc'ed into *out_body, NUL-terminated (free it). Any answer of
- * the server is ERR_OK: look at the status. */
+/* Blocking. The response's body is malloc'ed into *out_body, NUL-terminated (free it). Any answer
+ * of the server is ERR_OK: look at the status. */
 ERR_MUST_CHECK enum err_code http_call(const struct http_request *request, long *out_status,
                                        char **out_body, size_t *out_len, struct err *err);

@@ -24,7 +24,7 @@
 #include "base/units.h"
 
 #define JSON_DEPTH_MAX 32
-#define JSON_TEXT_MAX (1024 * 1024) /* bytes; the general limit of a body */
+#define JSON_TEXT_MAX  (1024 * 1024) /* bytes; the general limit of a body */
 
 /* ERR_INVALID (text with line/column/byte), ERR_LIMIT (too long, too deep), ERR_NOMEM. */
 ERR_MUST_CHECK enum err_code json_parse(const char *text, size_t len, json_t **out,
@@ -57,11 +57,11 @@ void json_pointer_push(char *pointer, size_t size, const char *token);
 #define JSON_READER_MEMBERS_MAX 64 /* different members that one reader asks for; more: assert */
 
 struct json_reader {
-    const json_t *object;          /* borrowed; NULL if the value was no object (a finding says so) */
-    char pointer[ERR_POINTER_MAX]; /* of the object */
-    struct finding_list *findings; /* borrowed */
-    size_t seen;                   /* members asked for and present */
-    const char *rule;              /* rule id of the findings, "schema" by default */
+    const json_t *object; /* borrowed; NULL if the value was no object (a finding says so) */
+    char pointer[ERR_POINTER_MAX];              /* of the object */
+    struct finding_list *findings;              /* borrowed */
+    size_t seen;                                /* members asked for and present */
+    const char *rule;                           /* rule id of the findings, "schema" by default */
     const char *asked[JSON_READER_MEMBERS_MAX]; /* borrowed keys: string literals */
     size_t asked_count;
 };

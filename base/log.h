@@ -23,7 +23,7 @@ bool log_level_from_name(const char *name, enum log_level *out);
 void log_line(enum log_level level, const char *area, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-#define log_error(area, ...) log_line(LOG_LEVEL_ERROR, area, __VA_ARGS__)
+#define log_error(area, ...)   log_line(LOG_LEVEL_ERROR, area, __VA_ARGS__)
 #define log_warning(area, ...) log_line(LOG_LEVEL_WARNING, area, __VA_ARGS__)
-#define log_info(area, ...) log_line(LOG_LEVEL_INFO, area, __VA_ARGS__)
-#define log_debug(area, ...) log_line(LOG_LEVEL_DEBUG, area, __VA_ARGS__)
+#define log_info(area, ...)    log_line(LOG_LEVEL_INFO, area, __VA_ARGS__)
+#define log_debug(area, ...)   log_line(LOG_LEVEL_DEBUG, area, __VA_ARGS__)

@@ -2,8 +2,8 @@
 /*
  * base/loop.h - one epoll loop: descriptors, timers, signals, and wake-ups from other threads.
  *
- * Everything but loop_post() and loop_stop() belongs to the thread that runs the loop. Callbacks may
- * add and remove anything, themselves included.
+ * Everything but loop_post() and loop_stop() belongs to the thread that runs the loop. Callbacks
+ * may add and remove anything, themselves included.
  */
 
 #include <stdbool.h>
@@ -31,9 +31,8 @@ ERR_MUST_CHECK enum err_code loop_run(struct loop *loop, struct err *err);
 ERR_MUST_CHECK enum err_code loop_turn(struct loop *loop, int wait_ms, struct err *err);
 void loop_stop(struct loop *loop); /* from any thread or from a callback */
 
-ERR_MUST_CHECK enum err_code loop_fd_add(struct loop *loop, int fd, uint32_t events,
-                                         loop_fd_fn *fn, void *arg, struct loop_fd **out,
-                                         struct err *err);
+ERR_MUST_CHECK enum err_code loop_fd_add(struct loop *loop, int fd, uint32_t events, loop_fd_fn *fn,
+                                         void *arg, struct loop_fd **out, struct err *err);
 ERR_MUST_CHECK enum err_code loop_fd_mod(struct loop_fd *lfd, uint32_t events, struct err *err);
 /* Call it before close(fd), which it leaves to you. NULL is legal. */
 void loop_fd_del(struct loop_fd *lfd);

@@ -14,7 +14,7 @@
 #include "base/err.h"
 
 #define SHARE_PERMYRIAD_FULL 10000
-#define RATE_BPS_MAX INT64_C(1000000000000000) /* 10^15 bit/s: 1 Pbit/s */
+#define RATE_BPS_MAX         INT64_C(1000000000000000) /* 10^15 bit/s: 1 Pbit/s */
 
 enum bandwidth_kind {
     BANDWIDTH_NONE = 0, /* not given */

@@ -9,18 +9,18 @@
 #include "server/http.h"
 
 enum route_flags {
-    ROUTE_JSON = 1 << 0,      /* needs an application/json body, parsed by base/json */
-    ROUTE_IF_MATCH = 1 << 1,  /* 428 without If-Match or If-None-Match: * */
-    ROUTE_LARGE = 1 << 2,     /* HTTP_BODY_LARGE_MAX */
-    ROUTE_OPEN = 1 << 3,      /* no credentials */
-    ROUTE_TENANT = 1 << 4,    /* param 0 is a tenant: tenant roles get 404 for any other */
+    ROUTE_JSON = 1 << 0,       /* needs an application/json body, parsed by base/json */
+    ROUTE_IF_MATCH = 1 << 1,   /* 428 without If-Match or If-None-Match: * */
+    ROUTE_LARGE = 1 << 2,      /* HTTP_BODY_LARGE_MAX */
+    ROUTE_OPEN = 1 << 3,       /* no credentials */
+    ROUTE_TENANT = 1 << 4,     /* param 0 is a tenant: tenant roles get 404 for any other */
     ROUTE_IDEMPOTENT = 1 << 5, /* POST that honours Idempotency-Key */
 };
 
 struct route {
     const char *method;
-    const char *path;    /* "/v1/tenants/{tenant}/policy" or ".../policy:validate" */
-    uint32_t roles;      /* ROLE_BIT()s that may call it; admin is never implied */
+    const char *path; /* "/v1/tenants/{tenant}/policy" or ".../policy:validate" */
+    uint32_t roles;   /* ROLE_BIT()s that may call it; admin is never implied */
     uint32_t flags;
     void (*handler)(struct request *request);
     const char *operation_id; /* of openapi.yaml */

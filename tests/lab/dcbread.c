@@ -25,7 +25,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define PRIOS 8
+#define PRIOS       8
 #define BUFFER_SIZE 32768
 #define ATTR_HEADER sizeof(struct nlattr)
 
@@ -49,13 +49,15 @@ struct span {
     size_t size;
 };
 
-static size_t aligned(size_t size) {
+static size_t aligned(size_t size)
+{
     return (size + NLA_ALIGNTO - 1) / NLA_ALIGNTO * NLA_ALIGNTO;
 }
 
 // ---- transport
 
-static int open_socket(void) {
+static int open_socket(void)
+{
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     struct timeval limit = {.tv_sec = 10};
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -70,7 +72,8 @@ static int open_socket(void) {
     return fd;
 }
 
-static int send_request(int fd, const char *ifname, uint8_t command, uint32_t seq) {
+static int send_request(int fd, const char *ifname, uint8_t command, uint32_t seq)
+{
     struct request request;
     size_t length = strlen(ifname) + 1;
     memset(&request, 0, sizeof request);
@@ -82,13 +85,13 @@ static int send_request(int fd, const char *ifname, uint8_t command, uint32_t se
     request.name.nla_type = DCB_ATTR_IFNAME;
     request.name.nla_len = (uint16_t)(ATTR_HEADER + length);
     memcpy(request.ifname, ifname, length);
-    request.header.nlmsg_len =
-        (uint32_t)(offsetof(struct request, ifname) + aligned(length));
+    request.header.nlmsg_len = (uint32_t)(offsetof(struct request, ifname) + aligned(length));
     return send(fd, &request, request.header.nlmsg_len, 0) < 0 ? -errno : 0;
 }
 
 // The kernel's answer to `seq`: 0, or a negative errno from NLMSG_ERROR. Others are skipped.
-static int receive_reply(int fd, uint32_t seq, struct reply *out) {
+static int receive_reply(int fd, uint32_t seq, struct reply *out)
+{
     for (;;) {
         ssize_t n = recv(fd, out->u.bytes, sizeof out->u.bytes, MSG_TRUNC);
         if (n < 0) {
@@ -116,7 +119,8 @@ static int receive_reply(int fd, uint32_t seq, struct reply *out) {
 // ---- attributes
 
 // The n-th attribute (0 first) of `type` in `in`; absent when there are fewer.
-static struct span find(struct span in, uint16_t type, size_t n) {
+static struct span find(struct span in, uint16_t type, size_t n)
+{
     size_t at = 0;
     while (in.data != NULL && in.size - at >= ATTR_HEADER) {
         struct nlattr attr;
@@ -136,7 +140,8 @@ static struct span find(struct span in, uint16_t type, size_t n) {
     return (struct span){NULL, 0};
 }
 
-static bool copy(struct span from, void *to, size_t size) {
+static bool copy(struct span from, void *to, size_t size)
+{
     if (from.data == NULL || from.size < size) {
         return false;
     }
@@ -144,14 +149,16 @@ static bool copy(struct span from, void *to, size_t size) {
     return true;
 }
 
-static struct span attributes_of(const struct reply *reply) {
+static struct span attributes_of(const struct reply *reply)
+{
     size_t skip = NLMSG_SPACE(sizeof(struct dcbmsg));
     return (struct span){reply->u.bytes + skip, reply->size - skip};
 }
 
 // ---- JSON
 
-static void print_u8(const char *name, const uint8_t *values) {
+static void print_u8(const char *name, const uint8_t *values)
+{
     printf("\"%s\": [", name);
     for (int i = 0; i < PRIOS; i++) {
         printf("%s%u", i ? ", " : "", values[i]);
@@ -159,7 +166,8 @@ static void print_u8(const char *name, const uint8_t *values) {
     printf("]");
 }
 
-static void print_u64(const char *name, const uint64_t *values) {
+static void print_u64(const char *name, const uint64_t *values)
+{
     printf("\"%s\": [", name);
     for (int i = 0; i < PRIOS; i++) {
         printf("%s%" PRIu64, i ? ", " : "", values[i]);
@@ -167,17 +175,24 @@ static void print_u64(const char *name, const uint64_t *values) {
     printf("]");
 }
 
-static const char *tsa_name(uint8_t tsa) {
+static const char *tsa_name(uint8_t tsa)
+{
     switch (tsa) {
-    case IEEE_8021QAZ_TSA_STRICT: return "strict";
-    case IEEE_8021QAZ_TSA_CB_SHAPER: return "cbs";
-    case IEEE_8021QAZ_TSA_ETS: return "ets";
-    case IEEE_8021QAZ_TSA_VENDOR: return "vendor";
-    default: return "unknown";
+    case IEEE_8021QAZ_TSA_STRICT:
+        return "strict";
+    case IEEE_8021QAZ_TSA_CB_SHAPER:
+        return "cbs";
+    case IEEE_8021QAZ_TSA_ETS:
+        return "ets";
+    case IEEE_8021QAZ_TSA_VENDOR:
+        return "vendor";
+    default:
+        return "unknown";
     }
 }
 
-static void print_app(struct span ieee) {
+static void print_app(struct span ieee)
+{
     struct span table = find(ieee, DCB_ATTR_IEEE_APP_TABLE, 0);
     struct dcb_app app;
     bool dscp = false;
@@ -190,7 +205,8 @@ static void print_app(struct span ieee) {
     printf("],\n  \"trust\": \"%s\",\n", dscp ? "dscp" : "pcp");
 }
 
-static void print_ets(struct span ieee) {
+static void print_ets(struct span ieee)
+{
     struct ieee_ets ets;
     if (!copy(find(ieee, DCB_ATTR_IEEE_ETS, 0), &ets, sizeof ets)) {
         printf("  \"ets\": null,\n");
@@ -207,7 +223,8 @@ static void print_ets(struct span ieee) {
     printf("},\n");
 }
 
-static void print_pfc(struct span ieee) {
+static void print_pfc(struct span ieee)
+{
     struct ieee_pfc pfc;
     if (!copy(find(ieee, DCB_ATTR_IEEE_PFC, 0), &pfc, sizeof pfc)) {
         printf("  \"pfc\": null,\n");
@@ -235,7 +252,8 @@ static void print_pfc(struct span ieee) {
 }
 
 // The kernel speaks kbit/s and says 0 for no limit.
-static void print_maxrate(struct span ieee) {
+static void print_maxrate(struct span ieee)
+{
     struct ieee_maxrate maxrate;
     if (!copy(find(ieee, DCB_ATTR_IEEE_MAXRATE, 0), &maxrate, sizeof maxrate)) {
         printf("  \"maxrate_bps\": null,\n");
@@ -254,7 +272,8 @@ static void print_maxrate(struct span ieee) {
     printf("],\n");
 }
 
-static void print_buffer(struct span ieee) {
+static void print_buffer(struct span ieee)
+{
     struct dcbnl_buffer buffer;
     if (!copy(find(ieee, DCB_ATTR_DCB_BUFFER, 0), &buffer, sizeof buffer)) {
         printf("  \"buffer\": null\n");
@@ -271,7 +290,8 @@ static void print_buffer(struct span ieee) {
 
 // ---- the two questions
 
-static int ask(int fd, const char *ifname, uint8_t command, struct reply *out) {
+static int ask(int fd, const char *ifname, uint8_t command, struct reply *out)
+{
     static uint32_t seq = 1;
     seq++;
     int rc = send_request(fd, ifname, command, seq);
@@ -279,7 +299,8 @@ static int ask(int fd, const char *ifname, uint8_t command, struct reply *out) {
 }
 
 // dcbnl may put an errno as one signed byte where the nest belongs.
-static int ieee_of(const struct reply *reply, struct span *out) {
+static int ieee_of(const struct reply *reply, struct span *out)
+{
     *out = find(attributes_of(reply), DCB_ATTR_IEEE, 0);
     if (out->data == NULL) {
         return -ENODATA;
@@ -290,7 +311,8 @@ static int ieee_of(const struct reply *reply, struct span *out) {
     return 0;
 }
 
-static int print_port(int fd, const char *ifname) {
+static int print_port(int fd, const char *ifname)
+{
     static struct reply ieee_reply;
     static struct reply dcbx_reply;
     struct span ieee;
@@ -319,12 +341,14 @@ static int print_port(int fd, const char *ifname) {
 }
 
 // A name that needs no JSON escapes; the kernel allows more, the lab does not use it.
-static bool name_is_plain(const char *name) {
+static bool name_is_plain(const char *name)
+{
     size_t length = strlen(name);
     return length > 0 && length < IFNAMSIZ && strpbrk(name, "\"\\") == NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     if (argc != 2 || !name_is_plain(argv[1])) {
         fprintf(stderr, "usage: dcbread IFNAME\n");
         return 2;
