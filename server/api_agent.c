@@ -218,6 +218,7 @@ static enum err_code add_receipt_event(struct db_tx *tx, const struct receipt_ta
     const struct receipt *receipt = rt->receipt;
     char subject[NAME_SIZE + 8];
     snprintf(subject, sizeof(subject), "node/%s", rt->node);
+    OWN(json)
     json_t *body =
         json_pack("{ss, sI, ss, ss, sI, sb}", "result", receipt_result_name(receipt->result),
                   "generation", (json_int_t)receipt->generation, "digest", receipt->digest,
@@ -225,9 +226,10 @@ static enum err_code add_receipt_event(struct db_tx *tx, const struct receipt_ta
                   strcmp(receipt->digest, receipt->observed) == 0);
     if (body != NULL && receipt->problem[0] != '\0')
         json_object_set_new(body, "problem", json_string(receipt->problem));
+    OWN(str) char *text = body == NULL ? NULL : json_canonical(body, NULL);
     const struct db_audit subject_only = {.subject = subject};
     return change_record(tx, rt->base.request, &subject_only,
-                         receipt->result == RECEIPT_DRIFT ? "node.drift" : "node.receipt", body,
+                         receipt->result == RECEIPT_DRIFT ? "node.drift" : "node.receipt", text,
                          err);
 }
 
@@ -357,7 +359,7 @@ static enum err_code compare(struct state_task *st, struct db_tx *tx, const stru
     if (!st->differs)
         return ERR_OK;
     struct err diff_err = ERR_INIT;
-    json_t *body = json_object();
+    OWN(json) json_t *body = json_object();
     code = plan_diff(plan, &st->state, &steps, &diff_err);
     if (code == ERR_OK)
         json_object_set_new(body, "knobs", drift_to_json(&steps));
@@ -366,12 +368,11 @@ static enum err_code compare(struct state_task *st, struct db_tx *tx, const stru
     *out_count = code == ERR_OK ? steps.count : 1;
     json_object_set_new(body, "count", json_integer((json_int_t)*out_count));
     snprintf(subject, sizeof(subject), "node/%s", st->node);
-    if (node->drifted) {
-        json_decref(body);
+    if (node->drifted)
         return ERR_OK; /* said already */
-    }
+    OWN(str) char *text = json_canonical(body, NULL);
     const struct db_audit subject_only = {.subject = subject};
-    return change_record(tx, st->base.request, &subject_only, "node.drift", body, err);
+    return change_record(tx, st->base.request, &subject_only, "node.drift", text, err);
 }
 
 static enum err_code run_state(struct db_tx *tx, struct task *task, struct err *err)

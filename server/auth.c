@@ -126,14 +126,23 @@ void auth_end_tenant(struct auth *auth, const char *tenant)
     pthread_rwlock_unlock(&auth->lock);
 }
 
+/* The digests of two tokens: the same time wherever they differ. */
+static bool digest_equal(const char a[DIGEST_TEXT_MAX], const char b[DIGEST_TEXT_MAX])
+{
+    unsigned differences = 0;
+    for (size_t i = 0; i < DIGEST_TEXT_MAX - 1; i++)
+        differences |= (unsigned char)a[i] ^ (unsigned char)b[i];
+    return differences == 0;
+}
+
 bool auth_check(struct auth *auth, const char *token, int64_t now_us, struct principal *out)
 {
-    char hash[DIGEST_TEXT_MAX];
+    char hash[DIGEST_TEXT_MAX] = "";
     bytes_digest(token, strlen(token), hash);
     bool known = false;
     pthread_rwlock_rdlock(&auth->lock);
     for (const struct auth_token *t = auth->buckets[bucket_of(hash)]; t != NULL; t = t->next)
-        if (secret_equal(t->hash, hash) && (t->expires_us == 0 || t->expires_us > now_us)) {
+        if (digest_equal(t->hash, hash) && (t->expires_us == 0 || t->expires_us > now_us)) {
             *out = t->principal;
             known = true;
         }

@@ -40,7 +40,8 @@
 
 #include "base/log.h"
 
-#define OVERRIDABLE "bw-limit-floor"
+#define OVERRIDABLE    "bw-limit-floor"
+#define EVENT_BODY_MAX 256
 
 void etag_format(int64_t revision, char out[32])
 {
@@ -83,6 +84,7 @@ void write_release(struct write *w)
     finding_list_release(&w->findings);
     effects_drop(&w->effects);
     json_decref(w->answer);
+    blob_unref(w->blob);
     preview_free(w->preview);
     free(w->text);
 }
@@ -235,8 +237,34 @@ static enum err_code check(struct write *w, struct err *err)
     return code;
 }
 
+/* The usual answer of a change, {"enforcement"?,"findings":[],"generation","label"?,"revision",
+ * "unchanged"?}, written straight: on the busiest path of the writer thread it costs a tenth of the
+ * work when it is built as a tree first. */
+static enum err_code write_answer_text(struct write *w, struct err *err)
+{
+    const json_t *enforcement = json_object_get(w->answer, "enforcement");
+    json_int_t label = json_integer_value(json_object_get(w->answer, "label"));
+    OWN(str) char *inner = enforcement == NULL ? NULL : json_canonical(enforcement, NULL);
+    char label_text[32] = "", *text = NULL;
+    if (label != 0)
+        snprintf(label_text, sizeof(label_text), ",\"label\":%lld", (long long)label);
+    if (enforcement != NULL && inner == NULL)
+        return err_nomem(err);
+    int n = asprintf(&text, "{%s%s%s\"findings\":[],\"generation\":%lld%s,\"revision\":%lld%s}",
+                     inner == NULL ? "" : "\"enforcement\":", inner == NULL ? "" : inner,
+                     inner == NULL ? "" : ",", (long long)w->generation, label_text,
+                     (long long)w->revision, w->unchanged ? ",\"unchanged\":true" : "");
+    if (n < 0)
+        return err_nomem(err);
+    w->blob = blob_new(text, (size_t)n, w->etag, "application/json");
+    return w->blob == NULL ? err_nomem(err) : ERR_OK;
+}
+
 static enum err_code finish_answer(struct write *w, struct err *err)
 {
+    etag_format(w->revision, w->etag);
+    if (w->kind->body && w->current != 0 && w->revision != 0 && w->findings.count == 0)
+        return write_answer_text(w, err);
     bool ok = json_object_set_new(w->answer, "generation", json_integer(w->generation)) == 0;
     if (w->kind->body) {
         if (w->revision != 0)
@@ -245,16 +273,15 @@ static enum err_code finish_answer(struct write *w, struct err *err)
     }
     if (w->unchanged)
         ok &= json_object_set_new(w->answer, "unchanged", json_true()) == 0;
-    etag_format(w->revision, w->etag);
     return ok ? ERR_OK : err_nomem(err);
 }
 
 enum err_code change_record(struct db_tx *tx, const struct request *request,
-                            const struct db_audit *audit, const char *event, json_t *event_body,
+                            const struct db_audit *audit, const char *event, const char *event_body,
                             struct err *err)
 {
     enum err_code code = ERR_OK;
-    OWN(json) json_t *body = event_body;
+    int64_t id;
     if (audit->action != NULL) {
         struct db_audit row = *audit;
         row.before = row.before == NULL ? "" : row.before;
@@ -266,13 +293,8 @@ enum err_code change_record(struct db_tx *tx, const struct request *request,
     }
     if (code != ERR_OK || event == NULL)
         return code;
-    if (body == NULL)
-        return err_nomem(err);
-    OWN(str) char *text = json_canonical(body, NULL);
-    int64_t id;
-    if (text == NULL)
-        return err_nomem(err);
-    return event_add(tx, event, audit->subject, text, &id, err);
+    return event_body == NULL ? err_nomem(err)
+                              : event_add(tx, event, audit->subject, event_body, &id, err);
 }
 
 static enum err_code record(struct write *w, struct db_tx *tx, struct err *err)
@@ -283,8 +305,10 @@ static enum err_code record(struct write *w, struct db_tx *tx, struct err *err)
         .before = w->current_digest,
         .after = w->digest,
     };
-    json_t *body = json_pack("{sI, sI, ss}", "generation", (json_int_t)w->generation, "revision",
-                             (json_int_t)w->revision, "by", request_principal(w->request)->name);
+    char body[EVENT_BODY_MAX];
+    /* Names of principals need no escapes: they are identifiers that we checked or made. */
+    snprintf(body, sizeof(body), "{\"by\":\"%s\",\"generation\":%lld,\"revision\":%lld}",
+             request_principal(w->request)->name, (long long)w->generation, (long long)w->revision);
     return change_record(tx, w->request, &audit, w->kind->event, body, err);
 }
 
@@ -336,6 +360,11 @@ static enum err_code run(struct db_tx *tx, void *arg, struct err *err)
 static void reply_stored(struct write *w)
 {
     bool created = w->kind->body && w->current == 0 && w->revision != 0;
+    if (w->blob != NULL) {
+        request_reply_blob(w->request, 200, w->blob);
+        w->kind->release(w);
+        return;
+    }
     char location[WRITE_SUBJECT_SIZE + 8];
     snprintf(location, sizeof(location), "/v1/%s", request_path(w->request) + strlen("/v1/"));
     request_reply_json(w->request, created ? 201 : 200, GIVE(w->answer),

@@ -76,7 +76,8 @@ struct write {
     /* store: */
     int64_t revision, generation;
     struct effects effects;
-    json_t *answer; /* owned */
+    json_t *answer;    /* owned */
+    struct blob *blob; /* owned; the answer as text, NULL = of answer */
     /* refusal */
     int refusal; /* status, 0 = none */
     const char *refusal_code;
@@ -110,10 +111,11 @@ void preview_free(struct preview *preview);
 
 /* Helpers shared with handlers that do not go this way. --------------------------------------- */
 
-/* Audit row and event of a change made by the request's principal. Either text may be NULL. */
+/* Audit row (none without an action) and event (NULL = none; event_body is its JSON text) of a
+ * change made by the request's principal. */
 ERR_MUST_CHECK enum err_code change_record(struct db_tx *tx, const struct request *request,
                                            const struct db_audit *audit, const char *event,
-                                           json_t *event_body, struct err *err);
+                                           const char *event_body, struct err *err);
 
 /* Takes an ETag list apart: does it hold "revision"? ("*" holds any.) */
 bool etag_list_has(const char *list, int64_t revision);

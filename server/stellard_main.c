@@ -2,6 +2,7 @@
  * server/stellard_main.c - the program: options, signals, start and stop.
  */
 #include <getopt.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
 #include <signal.h>
@@ -16,6 +17,10 @@
 
 #define LISTEN_DEFAULT "127.0.0.1:8440"
 #define ADDRESS_MAX    64
+/* Each request's memory goes back and forth between threads; without these the heap's end is given
+ * to the kernel and taken again for every few requests. */
+#define HEAP_KEPT_BYTES (8 * 1024 * 1024)
+#define HEAP_STEP_BYTES (256 * 1024)
 
 static void usage(FILE *out)
 {
@@ -161,6 +166,8 @@ int main(int argc, char **argv)
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
+    mallopt(M_TOP_PAD, HEAP_STEP_BYTES);
     enum err_code code = parse_listen(listen_on, address, &config.port, &err);
     if (code == ERR_OK)
         code = check_loopback(address, &err);
