@@ -144,17 +144,18 @@ class Bench:
         etcd, etcd_port = start_etcd(self.folder)
         if etcd is None:
             print("  peer etcd: skipped, not installed (Debian package etcd-server)")
-        for i in range(max(CONNECTIONS)):
-            server.call("PUT", f"/v1/tenants/t{i}", {}, If_None_Match="*")
+        for conns in CONNECTIONS:  # a tenant a connection, so that no two race for one revision
+            for i in range(conns):
+                server.call("PUT", f"/v1/tenants/x{conns}-{i}", {}, If_None_Match="*")
         value = base64.b64encode(json.dumps(POLICY).encode()).decode()
         for conns in CONNECTIONS:
-            ours = self.load(server.port, conns, "PUT", "/v1/tenants/t{conn}/policy",
+            ours = self.load(server.port, conns, "PUT", f"/v1/tenants/x{conns}-{{conn}}/policy",
                              json.dumps(POLICY), (server.auth, "If-Match: {etag}"))
             peer = etcd and self.load(etcd_port, conns, "POST", "/v3/kv/put", json.dumps(
                 {"key": base64.b64encode(b"policy").decode(), "value": value}))
             self.row("PUT", conns, ours, peer, raw)
         for conns in CONNECTIONS:
-            ours = self.load(server.port, conns, "GET", "/v1/tenants/t{conn}/policy", None,
+            ours = self.load(server.port, conns, "GET", f"/v1/tenants/x{conns}-{{conn}}/policy", None,
                              (server.auth,))
             peer = etcd and self.load(etcd_port, conns, "POST", "/v3/kv/range", json.dumps(
                 {"key": base64.b64encode(b"policy").decode()}))
