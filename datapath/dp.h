@@ -45,8 +45,12 @@ struct dp_ops {
     enum err_code (*check)(struct dp *dp, const struct plan_step *step, struct err *err);
 
     /*
-     * Does one step. Idempotent: applying what already is there succeeds. On failure the knob may
-     * hold either value; the caller reads back and undoes. Errors carry the kernel's own words.
+     * Does one step. Idempotent: applying what already is there succeeds and touches nothing. On
+     * failure the knob may hold either value; the caller reads back and undoes. Errors carry the
+     * kernel's own words. What was set is read back: ERR_IO "kernel took X but shows Y" when it
+     * differs; only a rate that the hardware rounded passes unless the step is strict (observe
+     * tells then). ERR_CONFLICT: what is there belongs to somebody else and was left alone.
+     * ERR_LIMIT: the flow table is full.
      */
     enum err_code (*apply)(struct dp *dp, const struct plan_step *step, struct err *err);
 

@@ -10,8 +10,10 @@
 #define ETS(bw, prio, tsa) "{\"bw_percent\":" bw ",\"prio_tc\":" prio ",\"tsa\":" tsa "}"
 #define BW50               "[50,0,0,50,0,0,0,0]"
 #define PRIO               "[0,1,2,3,4,5,6,7]"
-#define TSA                "[\"ets\",\"strict\",\"strict\",\"ets\",\"strict\",\"strict\",\"strict\",\"strict\"]"
-#define COOKIE             "\"cookie\":\"53544c520000001a0011223344556677\""
+#define TSA                                                                                        \
+    "[\"ets\",\"strict\",\"strict\",\"ets\",\"strict\","                                           \
+    "\"strict\",\"strict\",\"strict\"]"
+#define COOKIE "\"cookie\":\"53544c520000001a0011223344556677\""
 
 static json_t *parse(const char *text)
 {
