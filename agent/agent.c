@@ -319,6 +319,8 @@ enum err_code agent_once(struct agent *agent, struct err *err)
 {
     bool failed = false;
     struct err why = ERR_INIT;
+    if (reconcile_good(agent->reconcile) == NULL)
+        log_info("agent", "node %s: there is no last good plan yet", agent->node);
     enum err_code code = good_pass(agent, RECONCILE_START, &failed, &why);
     if (code != ERR_OK && err != NULL)
         *err = why;
@@ -350,9 +352,11 @@ void agent_reload(struct agent *agent)
     agent->refused[0] = agent->inventory[0] = '\0';
     agent->told = (struct told){0};
     agent_tell_inventory(agent);
-    if (reconcile_latest(agent->reconcile) != NULL)
+    bool had_latest = reconcile_latest(agent->reconcile) != NULL;
+    if (had_latest)
         run_latest(agent, false);
-    if (reconcile_good(agent->reconcile) != NULL)
+    /* What just became good was just asserted. */
+    if (!had_latest || reconcile_latest(agent->reconcile) != NULL)
         check(agent, RECONCILE_START);
     tell_known(agent);
     arm_tick(agent);

@@ -287,6 +287,7 @@ static void a_failed_plan_is_known_and_tried_again_on_reload(void **state)
     assert_false(send_plan(&site, NODE, 2, plan_b));
     agent_reload(site.agent);
     assert_int_equal(agent_stats(site.agent)->results[RECEIPT_APPLIED], 2);
+    assert_int_equal(agent_stats(site.agent)->results[RECEIPT_UNCHANGED], 0); /* not once more */
     site_close(&site);
 }
 
