@@ -25,9 +25,8 @@ static enum err_code on_start(void *arg, struct db_tx *tx, struct err *err)
     enum err_code code = world_load(app, db_tx_ro(tx), true, &app->world, err);
     if (code != ERR_OK)
         return code;
-    planner_reload(app);
-    while (planner_idle(app)) /* no agent waits yet, so nobody is kept from anything */
-        ;
+    planner_reload(
+        app); /* compiled when the store is idle: a large fleet must not delay the start */
     planner_committed(app);
     return ERR_OK;
 }

@@ -4,6 +4,8 @@
  *
  * Compiling a thousand nodes twice takes longer than other writes should wait, so it is done in
  * slices between them; each slice puts the new value into the world, compiles, and takes it out.
+ * Machines of a fleet are much alike: nodes with equal ports that the same placements cover have
+ * the same steps, so a few shapes are remembered and most nodes are not compiled at all.
  */
 #include "server/pipeline.h"
 
@@ -16,21 +18,45 @@
 
 #define PREVIEW_SLICE       16  /* nodes */
 #define PREVIEW_NODES_SHOWN 256 /* with their steps; more set "truncated" */
+#define PREVIEW_SHAPES      8   /* remembered */
+
+/* What a node's plan follows from, its name apart. */
+struct shape {
+    bool used;
+    struct port *ports; /* owned copies */
+    size_t port_count;
+    unsigned char *covered; /* owned: by which placements, before and after the change */
+    size_t covered_count;
+    struct plan_steps steps;
+};
 
 struct preview {
     char (*names)[NAME_SIZE]; /* affected nodes, sorted, each once */
     size_t count, capacity, next;
     bool collected, nomem, truncated;
+    int64_t generation; /* of the world at the last slice */
     enum disruption disruption;
     int64_t changed;
-    json_t *nodes; /* array */
-    json_t *jobs;  /* object: "tenant/job" -> {"tenant","job"}, so that each is there once */
+    struct shape shapes[PREVIEW_SHAPES];
+    size_t shape_next; /* the next to be forgotten */
+    json_t *nodes;     /* array */
+    json_t *jobs;      /* object: "tenant/job" -> {"tenant","job"}, so that each is there once */
 };
+
+static void shape_release(struct shape *shape)
+{
+    free(shape->ports);
+    free(shape->covered);
+    plan_steps_release(&shape->steps);
+    *shape = (struct shape){.used = false};
+}
 
 void preview_free(struct preview *preview)
 {
     if (preview == NULL)
         return;
+    for (size_t i = 0; i < PREVIEW_SHAPES; i++)
+        shape_release(&preview->shapes[i]);
     free(preview->names);
     json_decref(preview->nodes);
     json_decref(preview->jobs);
@@ -166,6 +192,94 @@ static enum err_code collect_nodes(struct write *w, struct err *err)
     return preview->nomem ? err_nomem(err) : ERR_OK;
 }
 
+/* Appends which placements cover the node in the world as it is now, after a mark that it is there.
+ */
+static void cover(const struct view *view, const char *name, struct shape *shape)
+{
+    const struct view_node *node = view_node_get(view, name);
+    shape->covered[shape->covered_count++] = node != NULL;
+    for (size_t i = 0; i < view->placement_count; i++)
+        shape->covered[shape->covered_count++] =
+            node != NULL && view_placed_on(view->placements[i], node);
+}
+
+static enum err_code shape_of(struct write *w, const char *name, struct shape *out, struct err *err)
+{
+    const struct world_node *node = world_node_get(w->world, name);
+    const struct inventory *inventory = node == NULL ? NULL : node->inventory;
+    /* A change adds one placement at most. */
+    out->covered = malloc(2 * (w->world->view.placement_count + 2));
+    if (out->covered == NULL)
+        return err_nomem(err);
+    if (inventory != NULL && inventory->port_count > 0) {
+        out->ports = malloc(inventory->port_count * sizeof(struct port));
+        if (out->ports == NULL)
+            return err_nomem(err);
+        /* With the padding: where that differs, a node is compiled for nothing, no more. */
+        memcpy(out->ports, inventory->ports, inventory->port_count * sizeof(struct port));
+        out->port_count = inventory->port_count;
+    }
+    cover(&w->world->view, name, out);
+    w->kind->swap(w);
+    cover(&w->world->view, name, out);
+    w->kind->swap(w);
+    return ERR_OK;
+}
+
+static bool shape_equal(const struct shape *a, const struct shape *b)
+{
+    return a->used && a->port_count == b->port_count && a->covered_count == b->covered_count &&
+           memcmp(a->covered, b->covered, a->covered_count) == 0 &&
+           (a->port_count == 0 ||
+            memcmp(a->ports, b->ports, a->port_count * sizeof(struct port)) == 0);
+}
+
+static enum err_code compile_steps(struct write *w, const char *name, struct plan_steps *out,
+                                   struct err *err)
+{
+    OWN(plan) struct plan *before = NULL;
+    OWN(plan) struct plan *after = NULL;
+    enum err_code code = compile(w, name, &before, NULL, err);
+    w->kind->swap(w);
+    if (code == ERR_OK)
+        code = compile(w, name, &after, &w->findings, err);
+    w->kind->swap(w);
+    return code != ERR_OK ? code : plan_compare(before, after, out, err);
+}
+
+static enum err_code look_at(struct write *w, const char *name, struct err *err)
+{
+    struct preview *preview = w->preview;
+    struct shape shape = {.used = false};
+    enum err_code code = shape_of(w, name, &shape, err);
+    for (size_t i = 0; i < PREVIEW_SHAPES && code == ERR_OK; i++)
+        if (shape_equal(&preview->shapes[i], &shape)) {
+            shape_release(&shape);
+            add_node(w, name, &preview->shapes[i].steps);
+            return ERR_OK;
+        }
+    if (code == ERR_OK)
+        code = compile_steps(w, name, &shape.steps, err);
+    if (code != ERR_OK) {
+        shape_release(&shape);
+        return code;
+    }
+    struct shape *kept = &preview->shapes[preview->shape_next++ % PREVIEW_SHAPES];
+    shape_release(kept);
+    shape.used = true;
+    *kept = shape;
+    add_node(w, name, &kept->steps);
+    return ERR_OK;
+}
+
+/* Other writes may have come between two slices: then what was remembered is not true any more. */
+static void forget_shapes(struct preview *preview, int64_t generation)
+{
+    for (size_t i = 0; i < PREVIEW_SHAPES && preview->generation != generation; i++)
+        shape_release(&preview->shapes[i]);
+    preview->generation = generation;
+}
+
 static enum err_code slice(struct db_tx *tx, void *arg, struct err *err)
 {
     struct write *w = arg;
@@ -173,28 +287,15 @@ static enum err_code slice(struct db_tx *tx, void *arg, struct err *err)
     size_t end = preview->next + PREVIEW_SLICE;
     (void)tx;
     w->world = w->app->world;
+    forget_shapes(preview, w->world->generation);
     enum err_code code = world_reserve(w->world, err);
     /* The target may be gone since the last slice. */
     if (code == ERR_OK)
         code = w->kind->prepare(w, err);
     if (code == ERR_OK && !preview->collected)
         code = collect_nodes(w, err);
-    for (; code == ERR_OK && preview->next < end && preview->next < preview->count;
-         preview->next++) {
-        const char *name = preview->names[preview->next];
-        OWN(plan) struct plan *before = NULL;
-        OWN(plan) struct plan *after = NULL;
-        OWN_STEPS struct plan_steps steps = {0};
-        code = compile(w, name, &before, NULL, err);
-        w->kind->swap(w);
-        if (code == ERR_OK)
-            code = compile(w, name, &after, &w->findings, err);
-        if (code == ERR_OK)
-            code = plan_compare(before, after, &steps, err);
-        if (code == ERR_OK)
-            add_node(w, name, &steps);
-        w->kind->swap(w);
-    }
+    for (; code == ERR_OK && preview->next < end && preview->next < preview->count; preview->next++)
+        code = look_at(w, preview->names[preview->next], err);
     return code;
 }
 

@@ -41,6 +41,7 @@ def main():
 
     tap.equal(server.stop(), 0, "SIGTERM ends it with 0")
     server.start()
+    planned(server, "n1")
     tap.equal(server.admin, admin, "the admin's token is the same")
     after = picture(server)
     after["/v1/tokens"] = after["/v1/audit"] = None
