@@ -65,14 +65,15 @@ class Server:
         self.proc = None
         self.local = threading.local()
 
-    def start(self):
+    def start(self, preexec=None):
         url = os.path.join(self.data, "url")
         if os.path.exists(url):
             os.unlink(url)
         self.log = open(os.path.join(self.data, "log"), "ab")
         self.proc = subprocess.Popen(
             [os.path.join(self.args.objdir, "stellard"), "--data", self.data, "--listen",
-             "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+             "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+            preexec_fn=preexec)
         end = time.monotonic() + START_S
         while not os.path.exists(url):
             if self.proc.poll() is not None or time.monotonic() > end:
