@@ -1,7 +1,7 @@
 #!/bin/sh
 # lab: timeout=420
-# stellar-agent against a real kernel and the test NIC, with a server of a few lines: a plan applied,
-# the agent killed at several moments of the next one, drift by a shell command, the server away.
+# stellar-agent against a real kernel and the test NIC, with a server of a few lines: plans,
+# the agent is killed at several moments of the next one, drift by a shell command, the server away.
 # Argument: the build folder.
 # shellcheck disable=SC1091
 here=$(cd "$(dirname "$0")" && pwd)
