@@ -5,7 +5,6 @@
 #include "server/waiters.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@ struct waiter {
     uint64_t id;
     struct request *request;
     waiter_fn *fn;
-    char key[NAME_SIZE + 8];
+    char key[];
 };
 
 struct waiters {
@@ -107,7 +106,8 @@ static void on_deadline(struct request *request, void *arg)
 enum err_code waiters_add(struct waiters *waiters, const char *key, struct request *request,
                           int64_t deadline_mono_ns, waiter_fn *fn, struct err *err)
 {
-    struct waiter *waiter = calloc(1, sizeof(*waiter));
+    size_t key_size = strlen(key) + 1;
+    struct waiter *waiter = calloc(1, sizeof(*waiter) + key_size);
     struct lateness *late = calloc(1, sizeof(*late));
     if (waiter == NULL || late == NULL) {
         free(waiter);
@@ -117,7 +117,7 @@ enum err_code waiters_add(struct waiters *waiters, const char *key, struct reque
     request_own(request, late, free);
     waiter->request = request;
     waiter->fn = fn;
-    snprintf(waiter->key, sizeof(waiter->key), "%s", key);
+    memcpy(waiter->key, key, key_size);
     /* Under the lock, so that nobody replies before the deadline is set; its callback comes on
      * another thread and takes the lock itself. */
     pthread_mutex_lock(&waiters->lock);

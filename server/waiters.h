@@ -1,7 +1,7 @@
 #pragma once
 /*
- * server/waiters.h - requests that wait for a key to change: agents for "node/N", barriers for
- * "generation". A waiter is its request, its key and a number; nothing else is kept for it.
+ * server/waiters.h - requests that wait for a key to change: agents for "node/N/plan", barriers
+ * for "generation". A waiter is its request, its key and a number; nothing else is kept for it.
  *
  * A waiter is taken out exactly once, by whoever wakes it or by its deadline, and who takes it out
  * replies. Adding never loses a wake-up when the caller looks again after adding (see the users).
@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "fleet/name.h"
 #include "server/http.h"
 
 struct waiters;

@@ -54,6 +54,24 @@ def plan_comes(tap, server):
     tap.status(waiting["answer"], 204, "a change that does not touch the node wakes nobody")
 
 
+def longest_name_waits(tap, server):
+    """A waiting agent is known by a key that holds the node's name."""
+    fixture(server)
+    name = "n" * 63
+    agent = Agent(server, name, server.node(name))
+    agent.report()
+    must(server.put("/v1/tenants/a/placements/cv_job", {"nodes": [name]}), 201)
+    agent.settle()
+    tap.status(agent.fetch(wait="1s"), 204, "a wait of a node with 63 letters ends at its deadline")
+    waiting = later(0, lambda: agent.fetch(wait="25s"))
+    time.sleep(0.2)
+    start = time.monotonic()
+    must(server.call("DELETE", "/v1/tenants/a/placements/cv_job", headers={"If-Match": "*"}), 200)
+    waiting["thread"].join()
+    tap.ok(waiting["answer"].status == 200 and time.monotonic() - start < 10,
+           "and is woken by a change", waiting["answer"])
+
+
 def barrier_waits(tap, server):
     agent, _ = fixture(server)
     state = barrier(server)
@@ -224,5 +242,5 @@ def many_agents(tap, server):
 
 
 if __name__ == "__main__":
-    run([plan_comes, barrier_waits, only_equal_digests_count, drift, reports_are_checked,
-         many_agents])
+    run([plan_comes, longest_name_waits, barrier_waits, only_equal_digests_count, drift,
+         reports_are_checked, many_agents])
