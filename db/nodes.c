@@ -11,7 +11,7 @@ enum err_code node_put(struct db_tx *tx, const char *name, const char *body, con
 {
     return stmt_number(tx->ro.conn,
                        "INSERT INTO nodes (name, revision, body, token_hash, created_us,"
-                       " updated_us) VALUES ($1, 1, $2, coalesce($3, ''), $4, $4)"
+                       " updated_us) VALUES ($1, " REVISION_OF_NEW ", $2, coalesce($3, ''), $4, $4)"
                        " ON CONFLICT (name) DO UPDATE SET revision = nodes.revision + 1,"
                        " body = excluded.body, token_hash = coalesce($3, nodes.token_hash),"
                        " updated_us = excluded.updated_us RETURNING revision",
@@ -27,7 +27,7 @@ enum err_code node_delete(struct db_tx *tx, const char *name, struct err *err)
                     VALUES(TEXT(name)), &revision, err);
     if (code == ERR_OK && revision == 0)
         return err_set(err, ERR_NOT_FOUND, "node %s does not exist", name);
-    return code;
+    return code == ERR_OK ? revision_retire(tx, revision, err) : code;
 }
 
 enum err_code node_list(struct db_ro *ro, const char *after, int limit, db_node_fn *fn, void *arg,

@@ -6,8 +6,8 @@
  */
 #include "db/tables.h"
 
-#include "db/stmt.h"
 #include "db/store.h"
+#include "db/tables_private.h"
 
 static enum err_code label_of_job(struct db_tx *tx, const char *tenant, const char *job,
                                   int64_t *out, struct err *err)
@@ -74,7 +74,8 @@ enum err_code placement_put(struct db_tx *tx, const char *tenant, const char *jo
                        (unsigned)label, job, tenant);
     return stmt_number(tx->ro.conn,
                        "INSERT INTO placements (tenant, job, label, revision, body, updated_us)"
-                       " VALUES ($1, $2, $3, 1, $4, $5) ON CONFLICT (tenant, job) DO UPDATE SET"
+                       " VALUES ($1, $2, $3, " REVISION_OF_NEW
+                       ", $4, $5) ON CONFLICT (tenant, job) DO UPDATE SET"
                        " label = excluded.label, revision = placements.revision + 1,"
                        " body = excluded.body, updated_us = excluded.updated_us"
                        " RETURNING revision",
@@ -85,16 +86,19 @@ enum err_code placement_put(struct db_tx *tx, const char *tenant, const char *jo
 enum err_code placement_delete(struct db_tx *tx, const char *tenant, const char *job,
                                struct err *err)
 {
-    int64_t label = 0;
+    int64_t revision = 0;
     enum err_code code = stmt_number(
-        tx->ro.conn, "DELETE FROM placements WHERE tenant = $1 AND job = $2 RETURNING label",
-        VALUES(TEXT(tenant), TEXT(job)), &label, err);
+        tx->ro.conn, "DELETE FROM placements WHERE tenant = $1 AND job = $2 RETURNING revision",
+        VALUES(TEXT(tenant), TEXT(job)), &revision, err);
     if (code != ERR_OK)
         return code;
-    if (label == 0)
+    if (revision == 0)
         return err_set(err, ERR_NOT_FOUND, "job %s of tenant %s has no placement", job, tenant);
-    return stmt_run(tx->ro.conn, "UPDATE labels SET freed_us = $1 WHERE label = $2",
-                    VALUES(INT(tx->ro.now_us), INT(label)), err);
+    code = revision_retire(tx, revision, err);
+    if (code != ERR_OK)
+        return code;
+    return stmt_run(tx->ro.conn, "UPDATE labels SET freed_us = $1 WHERE tenant = $2 AND job = $3",
+                    VALUES(INT(tx->ro.now_us), TEXT(tenant), TEXT(job)), err);
 }
 
 #define COLUMNS "tenant, job, label, revision, body, updated_us"

@@ -61,11 +61,13 @@ ERR_MUST_CHECK enum err_code document_each(struct db_ro *ro, db_revision_fn *fn,
 
 struct db_tenant {
     const char *name;
-    int64_t revision; /* etag: +1 a change */
+    int64_t revision; /* etag: +1 a change; after a deletion it goes on, see below */
     const char *body; /* canonical JSON of schemas/tenant.json */
     int64_t created_us, updated_us;
 };
 typedef bool db_tenant_fn(void *arg, const struct db_tenant *tenant);
+/* Revisions of a tenant, a placement or a node never repeat under one name: one that is made anew
+ * begins above every revision that a deleted row of these tables had. */
 ERR_MUST_CHECK enum err_code tenant_put(struct db_tx *tx, const char *name, const char *body,
                                         int64_t *out_revision, struct err *err);
 /* The current policy, the placements (their labels stay) and the tokens of the tenant go with it;

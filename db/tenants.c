@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "db/stmt.h"
 #include "db/store.h"
+#include "db/tables_private.h"
 
 #define DOC_MAX 512
 
@@ -15,19 +15,27 @@ enum err_code tenant_put(struct db_tx *tx, const char *name, const char *body,
 {
     return stmt_number(tx->ro.conn,
                        "INSERT INTO tenants (name, revision, body, created_us, updated_us)"
-                       " VALUES ($1, 1, $2, $3, $3) ON CONFLICT (name) DO UPDATE SET"
+                       " VALUES ($1, " REVISION_OF_NEW
+                       ", $2, $3, $3) ON CONFLICT (name) DO UPDATE SET"
                        " revision = tenants.revision + 1, body = excluded.body,"
                        " updated_us = excluded.updated_us RETURNING revision",
                        VALUES(TEXT(name), TEXT(body), INT(tx->ro.now_us)), out_revision, err);
 }
 
-/* Its job's labels stay, as they do when a single placement goes. */
+/* The labels of its jobs stay, as they do when a single placement goes. */
 static enum err_code drop_placements(struct db_tx *tx, const char *name, struct err *err)
 {
-    enum err_code code = stmt_run(tx->ro.conn,
-                                  "UPDATE labels SET freed_us = $1 WHERE label IN"
-                                  " (SELECT label FROM placements WHERE tenant = $2)",
-                                  VALUES(INT(tx->ro.now_us), TEXT(name)), err);
+    int64_t revision = 0;
+    enum err_code code = stmt_number(
+        tx->ro.conn, "SELECT coalesce(max(revision), 0) FROM placements WHERE tenant = $1",
+        VALUES(TEXT(name)), &revision, err);
+    if (code == ERR_OK)
+        code = revision_retire(tx, revision, err);
+    if (code == ERR_OK)
+        code = stmt_run(tx->ro.conn,
+                        "UPDATE labels SET freed_us = $1 WHERE label IN"
+                        " (SELECT label FROM placements WHERE tenant = $2)",
+                        VALUES(INT(tx->ro.now_us), TEXT(name)), err);
     if (code != ERR_OK)
         return code;
     return stmt_run(tx->ro.conn, "DELETE FROM placements WHERE tenant = $1", VALUES(TEXT(name)),
@@ -57,7 +65,7 @@ enum err_code tenant_delete(struct db_tx *tx, const char *name, struct err *err)
                        VALUES(TEXT(name)), &revision, err);
     if (code == ERR_OK && revision == 0)
         return err_set(err, ERR_NOT_FOUND, "tenant %s does not exist", name);
-    return code;
+    return code == ERR_OK ? revision_retire(tx, revision, err) : code;
 }
 
 enum err_code tenant_list(struct db_ro *ro, const char *after, int limit, db_tenant_fn *fn,

@@ -50,6 +50,20 @@ def every_document(tap, server):
                    f"{name}: and cannot be removed twice")
 
 
+def made_anew(tap, server):
+    fixture(server)
+    things = [d for d in documents(server) if d[0] != "fabric"]
+    olds = {path: etag for _, path, _, etag in things}
+    must(server.call("DELETE", "/v1/tenants/a", headers={"If-Match": "*"}), 200)
+    must(server.call("DELETE", "/v1/nodes/n1", headers={"If-Match": "*"}), 200)
+    for name, path, body, etag in things:
+        must(server.put(path, body), 201)
+        for method in ("PUT", "DELETE"):
+            old = server.call(method, path, body if method == "PUT" else None, {"If-Match": etag})
+            tap.ok(old.status == 412 and old.etag != olds[path],
+                   f"{name} made anew: {method} with the ETag of the one before is 412", old)
+
+
 def one_of_many_wins(tap, server):
     fixture(server)
     answers, lock = [], threading.Lock()
@@ -167,5 +181,5 @@ def bad_parameters(tap, server):
 
 
 if __name__ == "__main__":
-    run([every_document, one_of_many_wins, dry_run_stores_nothing, dry_run_shows_steps, idempotency,
+    run([every_document, made_anew, one_of_many_wins, dry_run_stores_nothing, dry_run_shows_steps, idempotency,
          bad_parameters])

@@ -64,6 +64,19 @@ static void a_node_keeps_its_token_when_none_is_given(void **state)
     assert_string_equal(seen.text, "n1 r3 {\"x\":1} h1 -@-1 -@-1 -@-1\n");
 }
 
+static void a_node_made_anew_has_a_new_revision(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    int64_t revision = 0;
+    assert_ok(node_put(&t->tx, "n1", "{}", NULL, &revision, &err));
+    assert_ok(node_put(&t->tx, "n1", "{}", NULL, &revision, &err));
+    assert_int_equal(revision, 2);
+    assert_ok(node_delete(&t->tx, "n1", &err));
+    assert_ok(node_put(&t->tx, "n1", "{}", NULL, &revision, &err));
+    assert_int_equal(revision, 3);
+}
+
 static void the_last_reports_stand_beside_the_node(void **state)
 {
     struct table_test *t = *state;
@@ -190,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         table_test(a_node_keeps_its_token_when_none_is_given),
+        table_test(a_node_made_anew_has_a_new_revision),
         table_test(the_last_reports_stand_beside_the_node),
         table_test(reports_of_unknown_nodes_are_not_found),
         table_test(a_deleted_node_takes_its_reports_and_receipts_along),

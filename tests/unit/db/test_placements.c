@@ -105,6 +105,21 @@ static void a_label_of_another_job_is_refused(void **state)
     assert_fails(placement_put(&t->tx, "a", "z", own, "{}", &revision, &err), ERR_CONFLICT);
 }
 
+static void a_placement_made_anew_has_a_new_revision(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    place(t, "a", "x");
+    assert_int_equal(place(t, "a", "x"), 2);
+    assert_ok(placement_delete(&t->tx, "a", "x", &err));
+    assert_int_equal(place(t, "a", "x"), 3);
+    assert_int_equal(place(t, "a", "x"), 4);
+    /* Its tenant takes it along; the tenant's own revision is lower. */
+    assert_ok(conn_exec(t->ro->conn, "UPDATE tenants SET revision = 1", &err));
+    assert_ok(tenant_delete(&t->tx, "a", &err));
+    assert_int_equal(place(t, "a", "x"), 5);
+}
+
 static void a_placement_of_no_tenant_is_refused(void **state)
 {
     struct table_test *t = *state;
@@ -153,6 +168,7 @@ int main(void)
         table_test(the_longest_freed_label_is_reused_first_and_then_there_is_none),
         table_test(a_placement_changes_in_place),
         table_test(a_label_of_another_job_is_refused),
+        table_test(a_placement_made_anew_has_a_new_revision),
         table_test(a_placement_of_no_tenant_is_refused),
         table_test(deleting_an_unknown_placement_is_not_found),
         table_test(placements_are_listed_by_tenant_and_job_in_pages),

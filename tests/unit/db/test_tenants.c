@@ -122,6 +122,23 @@ static void a_tenant_that_comes_back_finds_its_labels_and_revision_numbers(void 
     assert_int_equal(number, 2);
 }
 
+static void a_revision_never_comes_back_with_its_name(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    int64_t revision = 0, other = 0;
+    for (int i = 0; i < 3; i++)
+        assert_ok(tenant_put(&t->tx, "a", "{}", &revision, &err));
+    assert_int_equal(revision, 3);
+    assert_ok(tenant_put(&t->tx, "b", "{}", &other, &err));
+    assert_ok(tenant_delete(&t->tx, "a", &err));
+    assert_ok(tenant_delete(&t->tx, "b", &err));
+    assert_ok(tenant_put(&t->tx, "a", "{}", &revision, &err));
+    assert_int_equal(revision, 4);
+    assert_ok(tenant_put(&t->tx, "a", "{}", &revision, &err));
+    assert_int_equal(revision, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +147,7 @@ int main(void)
         table_test(deleting_an_unknown_tenant_is_not_found),
         table_test(a_deleted_tenant_takes_its_policy_placements_and_tokens_along),
         table_test(a_tenant_that_comes_back_finds_its_labels_and_revision_numbers),
+        table_test(a_revision_never_comes_back_with_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
