@@ -59,6 +59,6 @@ int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
         replay(argv[i]);
-    printf("replayed %lu inputs\n", count);
-    return 0;
+    printf("%s 1 - %lu inputs of the corpus replayed\n1..1\n", count > 0 ? "ok" : "not ok", count);
+    return count > 0 ? 0 : 1;
 }
