@@ -109,7 +109,6 @@ void api_events_list(struct request *request)
     if (page == NULL)
         return;
     own_only(page);
-    page->after_number = 0;
     if (after != NULL) {
         char *end;
         page->after_number = strtoll(after, &end, 10);

@@ -14,6 +14,7 @@ struct head {
     size_t size; /* of the copy */
     char *room;
     const char *host, *content_length, *transfer_encoding, *request_id, *traceparent;
+    const char *idempotency_key;
     const char *twice; /* a header that may stand once only */
     bool twice_closes; /* and whose doubling puts the framing in doubt */
 };
@@ -56,6 +57,7 @@ static enum MHD_Result head_take(void *cls, enum MHD_ValueKind kind, const char 
         {"If-Match", &request->if_match, false},
         {"If-None-Match", &request->if_none_match, false},
         {"Expect", &request->expect, false},
+        {"Idempotency-Key", &head->idempotency_key, false},
         {"X-Request-Id", &head->request_id, false},
         {"traceparent", &head->traceparent, false},
     };
@@ -239,6 +241,12 @@ static bool head_principal(struct request *request)
     return true;
 }
 
+static bool head_query(struct request *request)
+{
+    const char *const *queries = request->route->queries;
+    return queries == NULL || request_queries_known(request, queries);
+}
+
 /* "application/json", alone or with charset=utf-8. */
 static bool is_json_type(const char *type)
 {
@@ -317,5 +325,5 @@ bool http_head_check(struct request *request, const char *method)
         return false;
     }
     return head_url(request) && head_route(request) && head_principal(request) &&
-           head_body(request);
+           head_query(request) && head_body(request);
 }

@@ -24,6 +24,9 @@ struct route {
     uint32_t flags;
     void (*handler)(struct request *request);
     const char *operation_id; /* of openapi.yaml */
+    /* The query parameters it takes, ended by NULL; any other is a 400, lest a misspelt "dry_run"
+     * turn a rehearsal into the real thing. NULL: the handler looks itself. */
+    const char *const *queries;
 };
 
 extern const struct route routes[];

@@ -20,61 +20,77 @@
 #define REMOVE       ROUTE_IF_MATCH
 #define AGENT_REPORT (ROUTE_JSON | ROUTE_LARGE)
 
+static const char *const none[] = {NULL};
+static const char *const page[] = {"page_size", "page_token", NULL};
+static const char *const events[] = {"after", "page_size", "page_token", NULL};
+static const char *const change[] = {"dry_run", "message", "reason", NULL};
+static const char *const ruled[] = {"dry_run", "message", "reason", "override", NULL};
+static const char *const reason[] = {"reason", NULL};
+static const char *const barrier[] = {"wait", "timeout", NULL};
+static const char *const plan[] = {"known", "wait", NULL};
+
 const struct route routes[] = {
-    {"GET", "/healthz", 0, ROUTE_OPEN, api_healthz, "healthz"},
-    {"GET", "/readyz", 0, ROUTE_OPEN, api_readyz, "readyz"},
-    {"GET", "/metrics", 0, ROUTE_OPEN, api_metrics, "metrics"},
-    {"GET", "/openapi.json", 0, ROUTE_OPEN, api_openapi, "openapi"},
+    {"GET", "/healthz", 0, ROUTE_OPEN, api_healthz, "healthz", none},
+    {"GET", "/readyz", 0, ROUTE_OPEN, api_readyz, "readyz", none},
+    {"GET", "/metrics", 0, ROUTE_OPEN, api_metrics, "metrics", none},
+    {"GET", "/openapi.json", 0, ROUTE_OPEN, api_openapi, "openapi", none},
 
-    {"GET", "/v1/fabric", STAFF, 0, api_fabric_get, "fabric_get"},
-    {"PUT", "/v1/fabric", OPS, CHANGE, api_fabric_put, "fabric_put"},
-    {"POST", "/v1/fabric:validate", OPS, ROUTE_JSON, api_fabric_validate, "fabric_validate"},
-    {"GET", "/v1/fabric/revisions", STAFF, 0, api_fabric_revisions, "fabric_revisions"},
-    {"GET", "/v1/fabric/revisions/{number}", STAFF, 0, api_fabric_revision, "fabric_revision"},
+    {"GET", "/v1/fabric", STAFF, 0, api_fabric_get, "fabric_get", none},
+    {"PUT", "/v1/fabric", OPS, CHANGE, api_fabric_put, "fabric_put", change},
+    {"POST", "/v1/fabric:validate", OPS, ROUTE_JSON, api_fabric_validate, "fabric_validate", none},
+    {"GET", "/v1/fabric/revisions", STAFF, 0, api_fabric_revisions, "fabric_revisions", page},
+    {"GET", "/v1/fabric/revisions/{number}", STAFF, 0, api_fabric_revision, "fabric_revision",
+     none},
 
-    {"GET", "/v1/tenants", STAFF | TENANT, 0, api_tenants_list, "tenants_list"},
-    {"GET", T, STAFF | TENANT, READ, api_tenant_get, "tenant_get"},
-    {"PUT", T, OPS, CHANGE, api_tenant_put, "tenant_put"},
-    {"DELETE", T, OPS, REMOVE, api_tenant_delete, "tenant_delete"},
+    {"GET", "/v1/tenants", STAFF | TENANT, 0, api_tenants_list, "tenants_list", page},
+    {"GET", T, STAFF | TENANT, READ, api_tenant_get, "tenant_get", none},
+    {"PUT", T, OPS, CHANGE, api_tenant_put, "tenant_put", change},
+    {"DELETE", T, OPS, REMOVE, api_tenant_delete, "tenant_delete", change},
 
-    {"GET", T "/policy", STAFF | TENANT, READ, api_policy_get, "policy_get"},
-    {"PUT", T "/policy", OPS | OWNER, READ | CHANGE, api_policy_put, "policy_put"},
-    {"DELETE", T "/policy", OPS | OWNER, READ | REMOVE, api_policy_delete, "policy_delete"},
+    {"GET", T "/policy", STAFF | TENANT, READ, api_policy_get, "policy_get", none},
+    {"PUT", T "/policy", OPS | OWNER, READ | CHANGE, api_policy_put, "policy_put", ruled},
+    {"DELETE", T "/policy", OPS | OWNER, READ | REMOVE, api_policy_delete, "policy_delete", change},
     {"POST", T "/policy:validate", OPS | OWNER, READ | ROUTE_JSON, api_policy_validate,
-     "policy_validate"},
-    {"GET", T "/policy/revisions", STAFF | TENANT, READ, api_policy_revisions, "policy_revisions"},
+     "policy_validate", none},
+    {"GET", T "/policy/revisions", STAFF | TENANT, READ, api_policy_revisions, "policy_revisions",
+     page},
     {"GET", T "/policy/revisions/{number}", STAFF | TENANT, READ, api_policy_revision,
-     "policy_revision"},
+     "policy_revision", none},
 
-    {"GET", T "/placements", STAFF | TENANT, READ, api_placements_list, "placements_list"},
-    {"GET", T "/placements/{job}", STAFF | TENANT, READ, api_placement_get, "placement_get"},
-    {"PUT", T "/placements/{job}", OPS, CHANGE, api_placement_put, "placement_put"},
-    {"DELETE", T "/placements/{job}", OPS, REMOVE, api_placement_delete, "placement_delete"},
+    {"GET", T "/placements", STAFF | TENANT, READ, api_placements_list, "placements_list", page},
+    {"GET", T "/placements/{job}", STAFF | TENANT, READ, api_placement_get, "placement_get", none},
+    {"PUT", T "/placements/{job}", OPS, CHANGE, api_placement_put, "placement_put", ruled},
+    {"DELETE", T "/placements/{job}", OPS, REMOVE, api_placement_delete, "placement_delete",
+     change},
 
-    {"GET", "/v1/nodes", STAFF, 0, api_nodes_list, "nodes_list"},
-    {"GET", N, STAFF, 0, api_node_get, "node_get"},
-    {"PUT", N, OPS, CHANGE, api_node_put, "node_put"},
-    {"DELETE", N, OPS, REMOVE, api_node_delete, "node_delete"},
-    {"POST", N "/token", OPS, ROUTE_IDEMPOTENT, api_node_token, "node_token"},
-    {"GET", N "/plan", STAFF, 0, api_node_plan, "node_plan"},
-    {"GET", N "/state", STAFF, 0, api_node_state, "node_state"},
-    {"GET", N "/inventory", STAFF, 0, api_node_inventory, "node_inventory"},
-    {"GET", N "/receipts", STAFF, 0, api_node_receipts, "node_receipts"},
+    {"GET", "/v1/nodes", STAFF, 0, api_nodes_list, "nodes_list", page},
+    {"GET", N, STAFF, 0, api_node_get, "node_get", none},
+    {"PUT", N, OPS, CHANGE, api_node_put, "node_put", change},
+    {"DELETE", N, OPS, REMOVE, api_node_delete, "node_delete", change},
+    {"POST", N "/token", OPS, ROUTE_IDEMPOTENT, api_node_token, "node_token", reason},
+    {"GET", N "/plan", STAFF, 0, api_node_plan, "node_plan", none},
+    {"GET", N "/state", STAFF, 0, api_node_state, "node_state", none},
+    {"GET", N "/inventory", STAFF, 0, api_node_inventory, "node_inventory", none},
+    {"GET", N "/receipts", STAFF, 0, api_node_receipts, "node_receipts", page},
 
-    {"GET", "/v1/generations/{generation}", STAFF, 0, api_generation_get, "generation_get"},
-    {"GET", "/v1/rules", STAFF | TENANT, 0, api_rules_list, "rules_list"},
-    {"GET", "/v1/audit", ADMIN | ROLE_BIT(ROLE_AUDITOR) | OWNER, 0, api_audit_list, "audit_list"},
-    {"GET", "/v1/events", STAFF | TENANT, 0, api_events_list, "events_list"},
+    {"GET", "/v1/generations/{generation}", STAFF, 0, api_generation_get, "generation_get",
+     barrier},
+    {"GET", "/v1/rules", STAFF | TENANT, 0, api_rules_list, "rules_list", none},
+    {"GET", "/v1/audit", ADMIN | ROLE_BIT(ROLE_AUDITOR) | OWNER, 0, api_audit_list, "audit_list",
+     page},
+    {"GET", "/v1/events", STAFF | TENANT, 0, api_events_list, "events_list", events},
 
-    {"GET", "/v1/tokens", ADMIN, 0, api_tokens_list, "tokens_list"},
-    {"POST", "/v1/tokens", ADMIN, ROUTE_JSON | ROUTE_IDEMPOTENT, api_token_post, "token_post"},
-    {"GET", "/v1/tokens/{id}", ADMIN, 0, api_token_get, "token_get"},
-    {"DELETE", "/v1/tokens/{id}", ADMIN, 0, api_token_delete, "token_delete"},
+    {"GET", "/v1/tokens", ADMIN, 0, api_tokens_list, "tokens_list", none},
+    {"POST", "/v1/tokens", ADMIN, ROUTE_JSON | ROUTE_IDEMPOTENT, api_token_post, "token_post",
+     reason},
+    {"GET", "/v1/tokens/{id}", ADMIN, 0, api_token_get, "token_get", none},
+    {"DELETE", "/v1/tokens/{id}", ADMIN, 0, api_token_delete, "token_delete", reason},
 
-    {"PUT", "/v1/agent/inventory", AGENT, AGENT_REPORT, api_agent_inventory, "agent_inventory"},
-    {"GET", "/v1/agent/plan", AGENT, 0, api_agent_plan, "agent_plan"},
-    {"POST", "/v1/agent/receipts", AGENT, AGENT_REPORT, api_agent_receipt, "agent_receipt"},
-    {"PUT", "/v1/agent/state", AGENT, AGENT_REPORT, api_agent_state, "agent_state"},
+    {"PUT", "/v1/agent/inventory", AGENT, AGENT_REPORT, api_agent_inventory, "agent_inventory",
+     none},
+    {"GET", "/v1/agent/plan", AGENT, 0, api_agent_plan, "agent_plan", plan},
+    {"POST", "/v1/agent/receipts", AGENT, AGENT_REPORT, api_agent_receipt, "agent_receipt", none},
+    {"PUT", "/v1/agent/state", AGENT, AGENT_REPORT, api_agent_state, "agent_state", none},
 };
 
 const size_t route_count = sizeof(routes) / sizeof(routes[0]);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "db/tables.h"
+#include "server/pipeline.h"
 
 void task_init(struct task *task, struct request *request,
                enum err_code (*run)(struct db_tx *tx, struct task *task, struct err *err),
@@ -138,8 +139,12 @@ void task_submit(struct task *task)
 {
     struct err err = ERR_INIT;
     const char *key = request_header(task->request, "Idempotency-Key");
+    const char *reason = request_query(task->request, "reason");
     enum err_code code = ERR_OK;
-    if (task->idempotent && key != NULL && (key[0] == '\0' || strlen(key) > TASK_KEY_MAX))
+    if (reason != NULL && strlen(reason) > WRITE_TEXT_MAX)
+        code = task_refuse(task, 400, "invalid-parameter", &err, "reason takes at most %d bytes",
+                           WRITE_TEXT_MAX);
+    else if (task->idempotent && key != NULL && (key[0] == '\0' || strlen(key) > TASK_KEY_MAX))
         code = task_refuse(task, 400, "invalid-header", &err,
                            "an Idempotency-Key has 1 to %d bytes", TASK_KEY_MAX);
     else

@@ -196,6 +196,12 @@ def check_routes(tap, doc, args):
     tap.equal(sorted(set(described) - set(table)), [], "every operation is a route")
     tap.equal({k: v for k, v in table.items() if described.get(k, v) != v}, {},
               "operation ids are the same")
+    queries = {tuple(line.split("\t")[:2]): sorted(filter(None, line.split("\t")[5].split(",")))
+               for line in out.splitlines()}
+    named = {(m, p): sorted(q["name"] for q in (doc.resolve(q)[0] for q in params)
+                            if q["in"] == "query") for m, p, _, params in doc.operations()}
+    tap.equal({k: v for k, v in queries.items() if named.get(k, v) != v}, {},
+              "a route takes the query parameters that are described")
     lacking = [op["operationId"] for _, _, op, _ in doc.operations() if not any(
         "examples" in c for r in op["responses"].values()
         for c in doc.resolve(r)[0].get("content", {}).values()) and not any(
@@ -203,10 +209,40 @@ def check_routes(tap, doc, args):
     tap.equal(lacking, [], "every operation has an example")
 
 
+def check_queries(tap, doc, args):
+    """A parameter that is not described is refused; what it would have changed stays."""
+    server = Server(args).start()
+    agent, tokens = fixture(server)
+    tenants = server.get("/v1/tenants").body
+    keys = server.get("/v1/tokens").body
+    for method, path, op, params in doc.operations():
+        for param in (doc.resolve(p)[0] for p in params):
+            if param["in"] == "path":
+                path = path.replace("{%s}" % param["name"], str(param.get("example", "x")))
+        agents = "/agent/" in path
+        token = None if op.get("security") == [] else agent.token if agents else "admin"
+        answer = server.call(method, path + "?dry_run=true&dryrun=true", headers={"If-Match": "*"},
+                             body={} if "requestBody" in op else None, token=token)
+        tap.ok(answer.status == 400 and answer.json["code"] == "unknown-query",
+               f"{op['operationId']} refuses a parameter that it does not know", answer)
+    for method, path in (("POST", "/v1/tokens"), ("POST", "/v1/nodes/n1/token"),
+                         ("DELETE", f"/v1/tokens/{tokens['id']}")):
+        answer = server.call(method, path + "?dry_run=true",
+                             {"role": "auditor"} if path == "/v1/tokens" else None)
+        tap.status(answer, 400, f"{method} {path} has no rehearsal and says so")
+    long = server.call("POST", "/v1/tokens?reason=" + "x" * 257, {"role": "auditor"})
+    tap.status(long, 400, "a reason has its limit for tokens too")
+    tap.equal(server.get("/v1/tokens").body, keys, "the tokens are as they were")
+    tap.equal(server.get("/v1/tenants").body, tenants, "the tenants too")
+    tap.status(agent.fetch(), 204, "the agent's token is the one that it was")
+    finish(tap, server)
+
+
 def main():
     args, tap = arguments(), Tap()
     doc = Document(args.srcdir)
     check_routes(tap, doc, args)
+    check_queries(tap, doc, args)
     check_examples(tap, doc, args)
     tap.done()
 

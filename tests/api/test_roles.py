@@ -18,7 +18,7 @@ def routes(args):
     out = subprocess.run([os.path.join(args.objdir, "stellard"), "--routes"], check=True,
                          capture_output=True, text=True, timeout=30).stdout
     for line in out.splitlines():
-        method, path, roles, flags, operation = line.split("\t")
+        method, path, roles, flags, operation = line.split("\t")[:5]
         yield method, path, set(roles.split(",")), flags.split(), operation
 
 

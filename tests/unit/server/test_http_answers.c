@@ -61,12 +61,12 @@ static void findings(struct request *request)
 #define ANY_ROLE (ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_AUDITOR))
 
 static const struct route table[] = {
-    {"GET", "/open", 0, ROUTE_OPEN, echo, "open"},
-    {"GET", "/v1/echo", ANY_ROLE, 0, echo, "echo"},
-    {"GET", "/v1/blob", ANY_ROLE, 0, show_blob, "blob"},
-    {"GET", "/v1/strict", 0, ROUTE_OPEN, strict_query, "strict"},
-    {"GET", "/v1/fail/{code}", 0, ROUTE_OPEN, fail_with, "fail"},
-    {"GET", "/v1/findings", 0, ROUTE_OPEN, findings, "findings"},
+    {"GET", "/open", 0, ROUTE_OPEN, echo, "open", NULL},
+    {"GET", "/v1/echo", ANY_ROLE, 0, echo, "echo", NULL},
+    {"GET", "/v1/blob", ANY_ROLE, 0, show_blob, "blob", NULL},
+    {"GET", "/v1/strict", 0, ROUTE_OPEN, strict_query, "strict", NULL},
+    {"GET", "/v1/fail/{code}", 0, ROUTE_OPEN, fail_with, "fail", NULL},
+    {"GET", "/v1/findings", 0, ROUTE_OPEN, findings, "findings", NULL},
 };
 
 static int setup(void **state)

@@ -27,10 +27,10 @@ static void length(struct request *request)
 }
 
 static const struct route table[] = {
-    {"GET", "/hello", 0, ROUTE_OPEN, hello, "hello"},
-    {"POST", "/small", 0, ROUTE_OPEN, length, "small"},
-    {"POST", "/large", 0, ROUTE_OPEN | ROUTE_LARGE, length, "large"},
-    {"POST", "/closed", ROLE_BIT(ROLE_ADMIN), ROUTE_LARGE, length, "closed"},
+    {"GET", "/hello", 0, ROUTE_OPEN, hello, "hello", NULL},
+    {"POST", "/small", 0, ROUTE_OPEN, length, "small", NULL},
+    {"POST", "/large", 0, ROUTE_OPEN | ROUTE_LARGE, length, "large", NULL},
+    {"POST", "/closed", ROLE_BIT(ROLE_ADMIN), ROUTE_LARGE, length, "closed", NULL},
 };
 
 static int start(uint32_t deadline_ms, uint32_t connections_max)

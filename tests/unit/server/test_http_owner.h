@@ -214,13 +214,13 @@ static inline void send_big(struct request *request)
 }
 
 static const struct route table[] = {
-    {"GET", "/queue", 0, ROUTE_OPEN, hand_over, "queue"},
-    {"POST", "/queue", 0, ROUTE_OPEN, hand_over, "queue_post"},
-    {"GET", "/wait", 0, ROUTE_OPEN, wait_for, "wait"},
-    {"GET", "/race", 0, ROUTE_OPEN, race, "race"},
-    {"GET", "/threads", 0, ROUTE_OPEN, race_threads, "threads"},
-    {"GET", "/big", 0, ROUTE_OPEN, send_big, "big"},
-    {"GET", "/forget", 0, ROUTE_OPEN, forget, "forget"},
+    {"GET", "/queue", 0, ROUTE_OPEN, hand_over, "queue", NULL},
+    {"POST", "/queue", 0, ROUTE_OPEN, hand_over, "queue_post", NULL},
+    {"GET", "/wait", 0, ROUTE_OPEN, wait_for, "wait", NULL},
+    {"GET", "/race", 0, ROUTE_OPEN, race, "race", NULL},
+    {"GET", "/threads", 0, ROUTE_OPEN, race_threads, "threads", NULL},
+    {"GET", "/big", 0, ROUTE_OPEN, send_big, "big", NULL},
+    {"GET", "/forget", 0, ROUTE_OPEN, forget, "forget", NULL},
 };
 
 static inline int setup(void **state)

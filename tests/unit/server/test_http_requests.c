@@ -40,22 +40,25 @@ static void show_length(struct request *request)
     (ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_OPERATOR) | ROLE_BIT(ROLE_AUDITOR) |                     \
      ROLE_BIT(ROLE_TENANT_ADMIN) | ROLE_BIT(ROLE_TENANT_USER) | ROLE_BIT(ROLE_AGENT))
 
+static const char *const strict_queries[] = {"dry_run", "q", NULL};
+
 static const struct route table[] = {
-    {"GET", "/open", 0, ROUTE_OPEN, echo, "open"},
-    {"GET", "/v1/echo", ANY_ROLE, 0, echo, "echo"},
-    {"GET", "/v1/names/{name}", ANY_ROLE, 0, show_param, "name"},
-    {"POST", "/v1/json", 0, ROUTE_OPEN | ROUTE_JSON, show_json, "json"},
-    {"PUT", "/v1/doc", ANY_ROLE, ROUTE_JSON | ROUTE_IF_MATCH, show_json, "doc"},
-    {"POST", "/v1/small", 0, ROUTE_OPEN, show_length, "small"},
-    {"POST", "/v1/large", 0, ROUTE_OPEN | ROUTE_LARGE, show_length, "large"},
+    {"GET", "/open", 0, ROUTE_OPEN, echo, "open", NULL},
+    {"GET", "/v1/echo", ANY_ROLE, 0, echo, "echo", NULL},
+    {"GET", "/v1/names/{name}", ANY_ROLE, 0, show_param, "name", NULL},
+    {"POST", "/v1/json", 0, ROUTE_OPEN | ROUTE_JSON, show_json, "json", NULL},
+    {"PUT", "/v1/doc", ANY_ROLE, ROUTE_JSON | ROUTE_IF_MATCH, show_json, "doc", NULL},
+    {"POST", "/v1/small", 0, ROUTE_OPEN, show_length, "small", NULL},
+    {"POST", "/v1/large", 0, ROUTE_OPEN | ROUTE_LARGE, show_length, "large", NULL},
     {"GET", "/v1/tenants/{tenant}", ANY_ROLE & ~ROLE_BIT(ROLE_AGENT), ROUTE_TENANT, show_param,
-     "tenant"},
-    {"GET", "/v1/admin", ROLE_BIT(ROLE_ADMIN), 0, echo, "r1"},
-    {"GET", "/v1/operator", ROLE_BIT(ROLE_OPERATOR), 0, echo, "r2"},
-    {"GET", "/v1/auditor", ROLE_BIT(ROLE_AUDITOR), 0, echo, "r3"},
-    {"GET", "/v1/tenant-admin", ROLE_BIT(ROLE_TENANT_ADMIN), 0, echo, "r4"},
-    {"GET", "/v1/tenant-user", ROLE_BIT(ROLE_TENANT_USER), 0, echo, "r5"},
-    {"GET", "/v1/agent", ROLE_BIT(ROLE_AGENT), 0, echo, "r6"},
+     "tenant", NULL},
+    {"GET", "/v1/admin", ROLE_BIT(ROLE_ADMIN), 0, echo, "r1", NULL},
+    {"GET", "/v1/operator", ROLE_BIT(ROLE_OPERATOR), 0, echo, "r2", NULL},
+    {"GET", "/v1/auditor", ROLE_BIT(ROLE_AUDITOR), 0, echo, "r3", NULL},
+    {"GET", "/v1/tenant-admin", ROLE_BIT(ROLE_TENANT_ADMIN), 0, echo, "r4", NULL},
+    {"GET", "/v1/tenant-user", ROLE_BIT(ROLE_TENANT_USER), 0, echo, "r5", NULL},
+    {"GET", "/v1/agent", ROLE_BIT(ROLE_AGENT), 0, echo, "r6", NULL},
+    {"GET", "/v1/strict", ANY_ROLE, 0, echo, "strict", strict_queries},
 };
 
 static int setup(void **state)
@@ -124,6 +127,27 @@ static void good_targets_reach_the_handler(void **state)
     assert_contains(a.body, "\"dry_run\":true");
     raw_get(port, "/v1/echo?dry_run=0", "", &a);
     assert_contains(a.body, "\"dry_run\":false");
+}
+
+static void a_route_refuses_queries_that_it_does_not_know(void **state)
+{
+    (void)state;
+    struct answer a;
+    raw_get(port, "/v1/strict?q=1&dry_run=true", "", &a);
+    assert_status(a, 200);
+    raw_get(port, "/v1/strict?q=1&dryrun=true", "", &a);
+    assert_status(a, 400);
+    assert_contains(a.body, "did you mean 'dry_run'?");
+    raw_get(port, "/v1/strict?Q=1", "", &a);
+    assert_status(a, 400);
+}
+
+static void an_idempotency_key_stands_once(void **state)
+{
+    (void)state;
+    struct answer a;
+    raw_get(port, "/v1/echo", "Idempotency-Key: a\r\nIdempotency-Key: b\r\n", &a);
+    assert_status(a, 400);
 }
 
 static void a_url_one_byte_too_long_is_refused(void **state)
@@ -332,6 +356,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_targets_are_refused),
         cmocka_unit_test(good_targets_reach_the_handler),
+        cmocka_unit_test(a_route_refuses_queries_that_it_does_not_know),
+        cmocka_unit_test(an_idempotency_key_stands_once),
         cmocka_unit_test(a_url_one_byte_too_long_is_refused),
         cmocka_unit_test(unknown_paths_and_methods_are_told_apart),
         cmocka_unit_test(credentials_are_asked_for),
