@@ -192,9 +192,7 @@ static void claimed(const char *body, size_t len, int64_t *out_generation,
     if (json_parse_limit(body, len, HTTP_CLIENT_BODY_MAX, false, &document, NULL))
         return;
     const char *text = json_string_value(json_object_get(document, "digest"));
-    const size_t prefix = strlen("sha256:");
-    if (text != NULL && strlen(text) == prefix + 64 && strncmp(text, "sha256:", prefix) == 0 &&
-        strspn(text + prefix, "0123456789abcdef") == 64)
+    if (text != NULL && digest_is_valid(text))
         snprintf(digest, DIGEST_TEXT_MAX, "%s", text);
     json_int_t generation = json_integer_value(json_object_get(document, "generation"));
     if (generation > 0)

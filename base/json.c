@@ -1,6 +1,6 @@
 /*
- * base/json.c - canonical text and digests of JSON values, JSON Pointers. See json.h; the parser
- * is json_parse.c, the reader json_reader.c.
+ * base/json.c - canonical text and digests of JSON values, JSON Pointers, names of types. See
+ * json.h; the parser is json_parse.c, the reader json_reader.c.
  */
 #include "base/json.h"
 
@@ -235,6 +235,13 @@ void bytes_digest(const void *data, size_t len, char out[DIGEST_TEXT_MAX])
     hex_encode(hash, sizeof(hash), out + 7);
 }
 
+bool digest_is_valid(const char *text)
+{
+    const size_t prefix = strlen("sha256:"), hex = 2 * crypto_hash_sha256_BYTES;
+    return strncmp(text, "sha256:", prefix) == 0 &&
+           strspn(text + prefix, "0123456789abcdef") == hex && text[prefix + hex] == '\0';
+}
+
 enum err_code json_digest(const json_t *value, char out[DIGEST_TEXT_MAX], struct err *err)
 {
     size_t len;
@@ -243,6 +250,13 @@ enum err_code json_digest(const json_t *value, char out[DIGEST_TEXT_MAX], struct
         return err_nomem(err);
     bytes_digest(text, len, out);
     return ERR_OK;
+}
+
+const char *json_type_name(const json_t *value)
+{
+    static const char *const names[] = {"an object",     "an array", "a string", "an integer",
+                                        "a real number", "true",     "false",    "null"};
+    return names[json_typeof(value)];
 }
 
 void json_pointer_push(char *pointer, size_t size, const char *token)

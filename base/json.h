@@ -48,6 +48,10 @@ ERR_MUST_CHECK enum err_code json_digest(const json_t *value, char out[DIGEST_TE
                                          struct err *err);
 /* The same over bytes. */
 void bytes_digest(const void *data, size_t len, char out[DIGEST_TEXT_MAX]);
+bool digest_is_valid(const char *text); /* it has the form of one */
+
+/* "an object", "an integer", "true", ...: for messages. */
+const char *json_type_name(const json_t *value);
 
 /* Appends "/" + token with ~ and / escaped (RFC 6901) to a pointer buffer; cuts at size. */
 void json_pointer_push(char *pointer, size_t size, const char *token);
@@ -92,6 +96,10 @@ bool json_reader_any(struct json_reader *r, const char *key, bool required, cons
 /* Starts `sub` on the member object; false when missing or no object. */
 bool json_reader_object(struct json_reader *r, const char *key, bool required,
                         struct json_reader *sub);
+/* Starts `sub` on the value of a member that is at hand: of objects whose keys are names. A value
+ * that is no object is a finding, as in json_reader_init(). */
+void json_reader_child(const struct json_reader *r, const char *key, const json_t *value,
+                       struct json_reader *sub);
 /* Starts `sub` on element `index` of an array that stands at key. */
 void json_reader_element(const struct json_reader *r, const char *key, size_t index,
                          const json_t *element, struct json_reader *sub);

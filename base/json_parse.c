@@ -159,13 +159,6 @@ static json_t *parse_value(struct json_scan *scan)
     return string;
 }
 
-static const char *type_name(const json_t *value)
-{
-    static const char *const names[] = {"an object",     "an array", "a string", "an integer",
-                                        "a real number", "true",     "false",    "null"};
-    return names[json_typeof(value)];
-}
-
 /* Encodings other than plain UTF-8 announce themselves in the first bytes. */
 static bool check_start(struct json_scan *scan)
 {
@@ -197,7 +190,8 @@ enum err_code json_parse_limit(const char *text, size_t len, size_t max_len, boo
         root = parse_value(&scan);
         if (root != NULL && !any_root && !json_is_object(root))
             json_scan_fail(&scan, ERR_INVALID, at,
-                           "the document is %s; an object { ... } is expected", type_name(root));
+                           "the document is %s; an object { ... } is expected",
+                           json_type_name(root));
         json_scan_blanks(&scan);
         if (scan.code == ERR_OK && scan.p < scan.end)
             json_scan_expected(&scan, scan.p, "the end of the text");

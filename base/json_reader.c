@@ -11,16 +11,9 @@
 
 #define QUOTE_MAX 64
 
-static const char *type_name(const json_t *value)
-{
-    static const char *const names[] = {"an object",     "an array", "a string", "an integer",
-                                        "a real number", "true",     "false",    "null"};
-    return names[json_typeof(value)];
-}
-
 void json_reader_pointer(const struct json_reader *r, const char *key, char out[ERR_POINTER_MAX])
 {
-    snprintf(out, ERR_POINTER_MAX, "%s", r->pointer);
+    text_copy(out, ERR_POINTER_MAX, r->pointer);
     json_pointer_push(out, ERR_POINTER_MAX, key);
 }
 
@@ -57,7 +50,7 @@ static void wrong_value(struct json_reader *r, const char *key, const json_t *va
     case JSON_TRUE:
     case JSON_FALSE:
     case JSON_NULL:
-        snprintf(seen, sizeof(seen), "%s", type_name(value));
+        snprintf(seen, sizeof(seen), "%s", json_type_name(value));
         break;
     }
     snprintf(message, sizeof(message), "'%s' must be %s, but is %s", key, wanted, seen);
@@ -65,20 +58,26 @@ static void wrong_value(struct json_reader *r, const char *key, const json_t *va
                 &(struct finding){.message = message, .observed = seen, .limit = (char *)wanted});
 }
 
+/* The pointer stands in r already. Nearly every object that is read has no finding: nothing is
+ * formatted before there is one. */
+static void start(struct json_reader *r, const json_t *value, const char *rule,
+                  struct finding_list *findings)
+{
+    r->object = json_is_object(value) ? value : NULL;
+    r->findings = findings;
+    r->rule = rule;
+    r->seen = r->asked_count = 0;
+    if (r->object == NULL)
+        finding_addf(findings, rule, FINDING_ERROR, r->pointer,
+                     "an object { ... } is expected here, but %s stands here",
+                     value == NULL ? "nothing" : json_type_name(value));
+}
+
 void json_reader_init(struct json_reader *r, const json_t *value, const char *pointer,
                       struct finding_list *findings)
 {
-    memset(r, 0, sizeof(*r));
-    snprintf(r->pointer, sizeof(r->pointer), "%s", pointer);
-    r->findings = findings;
-    r->rule = "schema";
-    if (json_is_object(value)) {
-        r->object = value;
-        return;
-    }
-    finding_addf(findings, r->rule, FINDING_ERROR, pointer,
-                 "an object { ... } is expected here, but %s stands here",
-                 value == NULL ? "nothing" : type_name(value));
+    text_copy(r->pointer, sizeof(r->pointer), pointer);
+    start(r, value, "schema", findings);
 }
 
 static void remember(struct json_reader *r, const char *key, bool present)
@@ -137,45 +136,34 @@ bool json_reader_bool(struct json_reader *r, const char *key, bool required, boo
     return true;
 }
 
-/* A string without characters that a reader cannot see. */
-static bool take_text(struct json_reader *r, const char *key, bool required, const char *wanted,
-                      const char **out, size_t *out_len)
+/* Whether a string holds a character that a reader cannot see; then it is a problem. */
+static bool is_hiding(struct json_reader *r, const char *key, const json_t *value)
 {
-    const json_t *value = take(r, key, required);
-    if (value == NULL)
-        return false;
-    if (!json_is_string(value)) {
-        wrong_value(r, key, value, wanted);
-        return false;
-    }
     uint32_t hidden;
-    *out_len = json_string_length(value);
-    if (text_find_hidden(json_string_value(value), *out_len, &hidden)) {
-        char message[256];
-        snprintf(message, sizeof(message),
-                 "'%s' holds the control or invisible character U+%04X; remove it", key,
-                 (unsigned)hidden);
-        add_problem(r, key, &(struct finding){.message = message});
+    if (!text_find_hidden(json_string_value(value), json_string_length(value), &hidden))
         return false;
-    }
-    *out = json_string_value(value);
+    char message[256];
+    snprintf(message, sizeof(message),
+             "'%s' holds the control or invisible character U+%04X; remove it", key,
+             (unsigned)hidden);
+    add_problem(r, key, &(struct finding){.message = message});
     return true;
 }
 
 bool json_reader_string(struct json_reader *r, const char *key, bool required, size_t min_len,
                         size_t max_len, const char **out)
 {
-    char wanted[96];
-    snprintf(wanted, sizeof(wanted), "a string of %zu to %zu bytes", min_len, max_len);
-    const char *text;
-    size_t len;
-    if (!take_text(r, key, required, wanted, &text, &len))
+    const json_t *value = take(r, key, required);
+    if (value == NULL || (json_is_string(value) && is_hiding(r, key, value)))
         return false;
-    if (len < min_len || len > max_len) {
-        wrong_value(r, key, json_object_get(r->object, key), wanted);
+    size_t len = json_string_length(value);
+    if (!json_is_string(value) || len < min_len || len > max_len) {
+        char wanted[96];
+        snprintf(wanted, sizeof(wanted), "a string of %zu to %zu bytes", min_len, max_len);
+        wrong_value(r, key, value, wanted);
         return false;
     }
-    *out = text;
+    *out = json_string_value(value);
     return true;
 }
 
@@ -185,12 +173,14 @@ bool json_reader_enum(struct json_reader *r, const char *key, bool required,
     const json_t *value = take(r, key, required);
     if (value == NULL)
         return false;
-    char wanted[256] = "one of";
-    for (int i = 0; names[i] != NULL; i++) {
-        if (json_is_string(value) && strcmp(json_string_value(value), names[i]) == 0) {
+    for (int i = 0; json_is_string(value) && names[i] != NULL; i++) {
+        if (strcmp(json_string_value(value), names[i]) == 0) {
             *out = i;
             return true;
         }
+    }
+    char wanted[256] = "one of";
+    for (int i = 0; names[i] != NULL; i++) {
         size_t used = strlen(wanted);
         snprintf(wanted + used, sizeof(wanted) - used, "%s \"%s\"", i == 0 ? "" : ",", names[i]);
     }
@@ -201,16 +191,22 @@ bool json_reader_enum(struct json_reader *r, const char *key, bool required,
 bool json_reader_bandwidth(struct json_reader *r, const char *key, bool required,
                            struct bandwidth *out)
 {
-    const char *text;
-    size_t len;
-    if (!take_text(r, key, required, "a bandwidth such as \"40%\" or \"90Gbps\"", &text, &len))
+    const json_t *value = take(r, key, required);
+    if (value == NULL)
         return false;
+    if (!json_is_string(value)) {
+        wrong_value(r, key, value, "a bandwidth such as \"40%\" or \"90Gbps\"");
+        return false;
+    }
+    if (is_hiding(r, key, value))
+        return false;
+    const char *text = json_string_value(value);
     struct err err = ERR_INIT;
     if (bandwidth_parse(text, out, &err)) {
         char message[ERR_TEXT_MAX + 64];
         snprintf(message, sizeof(message), "'%s': %s", key, err.text);
         char seen[QUOTE_MAX];
-        text_quote(text, len, seen, sizeof(seen));
+        text_quote(text, json_string_length(value), seen, sizeof(seen));
         add_problem(r, key, &(struct finding){.message = message, .observed = seen});
         return false;
     }
@@ -223,23 +219,23 @@ bool json_reader_array(struct json_reader *r, const char *key, bool required, si
     const json_t *value = take(r, key, required);
     if (value == NULL)
         return false;
+    if (json_is_array(value) && json_array_size(value) <= max_items) {
+        *out = value;
+        return true;
+    }
     char wanted[64];
     snprintf(wanted, sizeof(wanted), "an array of at most %zu elements", max_items);
     if (!json_is_array(value)) {
         wrong_value(r, key, value, wanted);
-        return false;
-    }
-    if (json_array_size(value) > max_items) {
+    } else {
         char message[256], seen[32];
         snprintf(seen, sizeof(seen), "%zu elements", json_array_size(value));
         snprintf(message, sizeof(message), "'%s' must be %s, but has %zu", key, wanted,
                  json_array_size(value));
         add_problem(r, key,
                     &(struct finding){.message = message, .observed = seen, .limit = wanted});
-        return false;
     }
-    *out = value;
-    return true;
+    return false;
 }
 
 bool json_reader_any(struct json_reader *r, const char *key, bool required, const json_t **out)
@@ -257,22 +253,25 @@ bool json_reader_object(struct json_reader *r, const char *key, bool required,
     const json_t *value = take(r, key, required);
     if (value == NULL)
         return false;
-    char pointer[ERR_POINTER_MAX];
-    json_reader_pointer(r, key, pointer);
-    json_reader_init(sub, value, pointer, r->findings);
-    sub->rule = r->rule;
+    json_reader_child(r, key, value, sub);
     return sub->object != NULL;
+}
+
+void json_reader_child(const struct json_reader *r, const char *key, const json_t *value,
+                       struct json_reader *sub)
+{
+    json_reader_pointer(r, key, sub->pointer);
+    start(sub, value, r->rule, r->findings);
 }
 
 void json_reader_element(const struct json_reader *r, const char *key, size_t index,
                          const json_t *element, struct json_reader *sub)
 {
-    char pointer[ERR_POINTER_MAX], number[24];
-    json_reader_pointer(r, key, pointer);
+    char number[24];
     snprintf(number, sizeof(number), "%zu", index);
-    json_pointer_push(pointer, sizeof(pointer), number);
-    json_reader_init(sub, element, pointer, r->findings);
-    sub->rule = r->rule;
+    json_reader_pointer(r, key, sub->pointer);
+    json_pointer_push(sub->pointer, sizeof(sub->pointer), number);
+    start(sub, element, r->rule, r->findings);
 }
 
 static bool was_asked(const struct json_reader *r, const char *key)

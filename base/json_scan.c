@@ -71,17 +71,6 @@ void json_scan_blanks(struct json_scan *scan)
     scan->p = p;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* The four digits after "\u" at p; -1 when they are not there. */
 static long read_hex4(const struct json_scan *scan, const char *p)
 {

@@ -178,22 +178,13 @@ enum err_code schema_registry_add(struct schema_registry *registry, char *uri, c
     return ERR_OK;
 }
 
-static int hex_digit(char c)
-{
-    const char *digits = "0123456789abcdefABCDEF";
-    const char *at = c == '\0' ? NULL : strchr(digits, c);
-    if (at == NULL)
-        return -1;
-    return (int)(at - digits) < 16 ? (int)(at - digits) : (int)(at - digits) - 6;
-}
-
 /* %25 -> %, in place. */
 static void percent_decode(char *text)
 {
     char *out = text;
     for (const char *in = text; *in != '\0'; in++) {
-        int high = in[0] == '%' ? hex_digit(in[1]) : -1;
-        int low = high >= 0 ? hex_digit(in[2]) : -1;
+        int high = in[0] == '%' ? hex_value(in[1]) : -1;
+        int low = high >= 0 ? hex_value(in[2]) : -1;
         if (low >= 0 && high * 16 + low != 0) {
             *out++ = (char)(high * 16 + low);
             in += 2;

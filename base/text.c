@@ -137,6 +137,24 @@ void text_quote(const char *text, size_t len, char *out, size_t size)
     out[used] = '\0';
 }
 
+void text_copy(char *out, size_t size, const char *text)
+{
+    size_t len = strnlen(text, size - 1);
+    memcpy(out, text, len);
+    out[len] = '\0';
+}
+
+int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
 static size_t min3(size_t a, size_t b, size_t c)
 {
     size_t least = a < b ? a : b;

@@ -31,6 +31,13 @@ void text_sanitize(char *text);
  * cut on a character and ends with "...". size >= 16. */
 void text_quote(const char *text, size_t len, char *out, size_t size);
 
+/* Copies what fits of text, with its NUL. As snprintf("%s"), which shows where a thousand objects
+ * are read or plans are made. */
+void text_copy(char *out, size_t size, const char *text);
+
+/* Of a hexadecimal digit, either case; -1 = it is none. */
+int hex_value(char c);
+
 /*
  * The one of `names` that a misspelt word most likely meant: at most one edit for each three
  * letters (inserted, deleted, replaced or two swapped). NULL when none is close.

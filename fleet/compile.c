@@ -8,17 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "fleet/compile_job.h"
 
 #define RULE_UNSUPPORTED "knob-unsupported"
-
-/* As snprintf("%s"), which shows in the profile of a thousand plans. */
-static void copy_text(char *out, size_t size, const char *text)
-{
-    size_t len = strnlen(text, size - 1);
-    memcpy(out, text, len);
-    out[len] = '\0';
-}
 
 void compile_add(struct compile *c, const struct compile_knob *knob)
 {
@@ -32,10 +25,10 @@ void compile_add(struct compile *c, const struct compile_knob *knob)
     entry.enforcement = knob->enforcement;
     entry.strict = knob->strict;
     entry.observe_only = false;
-    copy_text(entry.subject, sizeof(entry.subject), c->site == NULL ? "host" : c->site->port->id);
-    copy_text(entry.id, sizeof(entry.id), knob->id == NULL ? "" : knob->id);
-    copy_text(entry.tenant, sizeof(entry.tenant), knob->job == NULL ? "" : knob->job->tenant->name);
-    copy_text(entry.job, sizeof(entry.job), knob->job == NULL ? "" : knob->job->job->name);
+    text_copy(entry.subject, sizeof(entry.subject), c->site == NULL ? "host" : c->site->port->id);
+    text_copy(entry.id, sizeof(entry.id), knob->id == NULL ? "" : knob->id);
+    text_copy(entry.tenant, sizeof(entry.tenant), knob->job == NULL ? "" : knob->job->tenant->name);
+    text_copy(entry.job, sizeof(entry.job), knob->job == NULL ? "" : knob->job->job->name);
     c->code = plan_add(c->plan, &entry, c->err);
 }
 

@@ -86,13 +86,11 @@ static void modules_from_json(struct json_reader *r, struct fabric *fabric)
     json_object_foreach((json_t *)r->object, module, parameters)
     {
         struct json_reader sub;
-        char pointer[ERR_POINTER_MAX];
         if (!is_word(module, NAME_CHARS, MODULE_NAME_MAX)) {
             read_problem(r, module, "no module's name; letters, digits and '_'");
             continue;
         }
-        json_reader_pointer(r, module, pointer);
-        json_reader_init(&sub, parameters, pointer, r->findings);
+        json_reader_child(r, module, parameters, &sub);
         parameters_from_json(&sub, module, fabric);
     }
     qsort(fabric->modparams, fabric->modparam_count, sizeof(fabric->modparams[0]), compare_pairs);

@@ -139,7 +139,7 @@ static enum err_code jobs_from_json(const struct json_reader *root, struct polic
         else
             memcpy(job->name, name, strlen(name) + 1);
         struct json_reader r;
-        read_child(root, name, value, &r);
+        json_reader_child(root, name, value, &r);
         if (r.object != NULL && !job_from_json(&r, job))
             return err_nomem(err);
     }

@@ -43,35 +43,14 @@ bool read_text(struct json_reader *r, const char *key, bool required, size_t min
     out[0] = '\0';
     if (!json_reader_string(r, key, required, min_len, size - 1, &text))
         return false;
-    snprintf(out, size, "%s", text);
+    text_copy(out, size, text);
     return true;
-}
-
-void read_child(const struct json_reader *r, const char *key, const json_t *value,
-                struct json_reader *sub)
-{
-    size_t len = strlen(r->pointer), key_len = strlen(key);
-    bool plain = json_is_object(value) && len + key_len + 2 <= sizeof(sub->pointer) &&
-                 strpbrk(key, "~/") == NULL;
-    if (!plain) {
-        char pointer[ERR_POINTER_MAX];
-        json_reader_pointer(r, key, pointer);
-        json_reader_init(sub, value, pointer, r->findings);
-        return;
-    }
-    memcpy(sub->pointer, r->pointer, len);
-    sub->pointer[len] = '/';
-    memcpy(sub->pointer + len + 1, key, key_len + 1);
-    sub->object = value;
-    sub->findings = r->findings;
-    sub->rule = r->rule;
-    sub->seen = sub->asked_count = 0;
 }
 
 void read_problem(const struct json_reader *r, const char *key, const char *fmt, ...)
 {
     char pointer[ERR_POINTER_MAX], text[ERR_TEXT_MAX];
-    snprintf(pointer, sizeof(pointer), "%s", r->pointer);
+    text_copy(pointer, sizeof(pointer), r->pointer);
     if (key != NULL)
         json_reader_pointer(r, key, pointer);
     va_list ap;

@@ -15,11 +15,6 @@ ERR_MUST_CHECK enum err_code read_result(const struct finding_list *findings, st
 bool read_text(struct json_reader *r, const char *key, bool required, size_t min_len, char *out,
                size_t size);
 
-/* Starts `sub` on a member that is known to be there; as json_reader_init() with its pointer, but
- * without formatting anything: a policy has a thousand jobs. */
-void read_child(const struct json_reader *r, const char *key, const json_t *value,
-                struct json_reader *sub);
-
 /* An error finding of the reader's rule at member `key` (NULL = the object itself). */
 void read_problem(const struct json_reader *r, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

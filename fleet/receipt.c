@@ -92,19 +92,10 @@ static void step_from_json(struct json_reader *r, struct receipt_step *out)
     out->after = json_incref((json_t *)after);
 }
 
-static bool is_digest(const char *text)
-{
-    static const char prefix[] = "sha256:";
-    const size_t hex = 64;
-    return strncmp(text, prefix, strlen(prefix)) == 0 &&
-           strspn(text + strlen(prefix), "0123456789abcdef") == hex &&
-           strlen(text) == strlen(prefix) + hex;
-}
-
 static void digest_from_json(struct json_reader *r, const char *key, bool required,
                              char out[DIGEST_TEXT_MAX])
 {
-    if (read_text(r, key, required, 1, out, DIGEST_TEXT_MAX) && !is_digest(out))
+    if (read_text(r, key, required, 1, out, DIGEST_TEXT_MAX) && !digest_is_valid(out))
         read_problem(r, key, "is no digest; \"sha256:\" and 64 hex digits");
 }
 

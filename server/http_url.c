@@ -7,17 +7,6 @@
 
 #include "base/text.h"
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* Ends out with a NUL and sets *out_len; false at a broken escape. */
 static bool decode(const char *text, size_t len, bool plus_is_space, char *out, size_t *out_len)
 {
