@@ -92,8 +92,7 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
-/* A rename is durable only when its folder has been synced too. */
-static int sync_folder_of(const char *path)
+enum err_code file_sync_folder_of(const char *path, struct err *err)
 {
     char folder[PATH_MAX];
     snprintf(folder, sizeof(folder), "%s", path);
@@ -103,9 +102,9 @@ static int sync_folder_of(const char *path)
     else
         slash[slash == folder ? 1 : 0] = '\0';
     OWN_FD int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    return fsync(fd) == 0 ? 0 : errno;
+    if (fd < 0 || fsync(fd) != 0)
+        return open_error(err, errno, "cannot sync the folder of", path);
+    return ERR_OK;
 }
 
 /* Fills and syncs the temporary file; 0 or an errno. */
@@ -136,10 +135,7 @@ enum err_code file_write_atomic(const char *path, const void *data, size_t len, 
         unlink(temporary);
         return open_error(err, error, "cannot write", path);
     }
-    error = sync_folder_of(path);
-    if (error != 0)
-        return open_error(err, error, "cannot sync the folder of", path);
-    return ERR_OK;
+    return file_sync_folder_of(path, err);
 }
 
 enum err_code file_write_attr(const char *path, const char *text, struct err *err)
@@ -214,15 +210,4 @@ void hex_encode(const void *data, size_t n, char *out)
         out[2 * i + 1] = digits[bytes[i] & 15];
     }
     out[2 * n] = '\0';
-}
-
-/* Digests of equal length are compared, so that the time tells nothing about either content. */
-bool secret_equal(const char *a, const char *b)
-{
-    unsigned char hash_a[crypto_hash_sha256_BYTES], hash_b[crypto_hash_sha256_BYTES];
-    if (a == NULL || b == NULL)
-        return false;
-    crypto_hash_sha256(hash_a, (const unsigned char *)a, strlen(a));
-    crypto_hash_sha256(hash_b, (const unsigned char *)b, strlen(b));
-    return sodium_memcmp(hash_a, hash_b, sizeof(hash_a)) == 0;
 }

@@ -3,7 +3,6 @@
  * base/file.h - small files, whole and durable.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,13 +17,15 @@ ERR_MUST_CHECK enum err_code file_read(const char *path, size_t max, char **out,
 ERR_MUST_CHECK enum err_code file_write_atomic(const char *path, const void *data, size_t len,
                                                mode_t mode, struct err *err);
 
+/* fsync of the folder that path stands in: only then is a rename in it durable. */
+ERR_MUST_CHECK enum err_code file_sync_folder_of(const char *path, struct err *err);
+
 /* Writes to an existing file such as a sysfs or procfs attribute: one write(2), no rename. */
 ERR_MUST_CHECK enum err_code file_write_attr(const char *path, const char *text, struct err *err);
 
 /* mkdir -p with mode for what it makes. */
 ERR_MUST_CHECK enum err_code file_mkdirs(const char *path, mode_t mode, struct err *err);
 
-/* Random bytes, hex text of 2*n+1; constant-time equality of two strings of any length. */
+/* Random bytes, hex text of 2*n+1. */
 void random_bytes(void *out, size_t n);
 void hex_encode(const void *data, size_t n, char *out);
-bool secret_equal(const char *a, const char *b);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "db/db.h"
 
 struct migrating {
@@ -93,9 +94,9 @@ static enum err_code copy_all(struct db_conn *from, struct db_conn *to, struct e
     return sqlite3_backup_finish(backup) == SQLITE_OK ? ERR_OK : conn_err(to, err);
 }
 
-static enum err_code sync_path(const char *path, int flags, struct err *err)
+static enum err_code sync_file(const char *path, struct err *err)
 {
-    int fd = open(path, flags | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) != 0) {
         int error = errno;
         if (fd >= 0)
@@ -104,18 +105,6 @@ static enum err_code sync_path(const char *path, int flags, struct err *err)
     }
     close(fd);
     return ERR_OK;
-}
-
-static enum err_code sync_folder_of(const char *path, struct err *err)
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof(folder), "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        strcpy(folder, ".");
-    else
-        slash[slash == folder ? 1 : 0] = '\0';
-    return sync_path(folder, O_RDONLY | O_DIRECTORY, err);
 }
 
 static enum err_code write_backup(struct migrating *m, const char *part, struct err *err)
@@ -131,7 +120,7 @@ static enum err_code write_backup(struct migrating *m, const char *part, struct 
         return code;
     code = copy_all(&m->db->writer, &to, err);
     conn_close(&to);
-    return code != ERR_OK ? code : sync_path(part, O_RDONLY, err);
+    return code != ERR_OK ? code : sync_file(part, err);
 }
 
 /* A name that is there is always a whole copy. */
@@ -150,7 +139,7 @@ static enum err_code backup(struct migrating *m, struct err *err)
         err_context(err, "backup before the migration");
         return code;
     }
-    return sync_folder_of(name, err);
+    return file_sync_folder_of(name, err);
 }
 
 static enum err_code record(struct migrating *m, const struct embed_file *file, struct err *err)

@@ -157,17 +157,6 @@ static void file_in_the_way_of_a_folder_is_an_error(void **state)
     assert_fails(file_mkdirs("", 0750, &err), ERR_INVALID);
 }
 
-static void secrets_compare_by_content_at_any_length(void **state)
-{
-    (void)state;
-    assert_true(secret_equal("", ""));
-    assert_true(secret_equal("abc", "abc"));
-    assert_false(secret_equal("abc", "abd"));
-    assert_false(secret_equal("abc", "abcd"));
-    assert_false(secret_equal(NULL, "abc"));
-    assert_false(secret_equal("abc", NULL));
-}
-
 static void random_bytes_differ_and_hex_is_lower_case(void **state)
 {
     (void)state;
@@ -196,7 +185,6 @@ int main(void)
         IN_FOLDER(attribute_must_exist_and_is_written_once),
         IN_FOLDER(folders_are_made_with_their_parents_and_twice),
         IN_FOLDER(file_in_the_way_of_a_folder_is_an_error),
-        cmocka_unit_test(secrets_compare_by_content_at_any_length),
         cmocka_unit_test(random_bytes_differ_and_hex_is_lower_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
