@@ -1,6 +1,6 @@
 /*
- * fleet/inventory.c - see inventory.h. The document is kept whole: the parts that rules and the
- * compiler do not look at (GPUs, PCIe, modules) are shown and graded elsewhere.
+ * fleet/inventory.c - see inventory.h. What rules and the compiler do not look at (GPUs, PCIe,
+ * modules) is checked for its shape and stays in the report as the store has it.
  */
 #include "fleet/inventory.h"
 
@@ -144,7 +144,6 @@ enum err_code inventory_from_json(const json_t *document, struct inventory **out
         return err_nomem(err);
     inventory->port_count = count;
     ports_from_json(&r, ports, inventory);
-    inventory->document = json_incref((json_t *)document);
     enum err_code code = read_result(&own, err);
     if (findings != NULL)
         finding_list_append(findings, &own);
@@ -157,7 +156,6 @@ void inventory_free(struct inventory *inventory)
 {
     if (inventory == NULL)
         return;
-    json_decref(inventory->document);
     free(inventory->ports);
     free(inventory);
 }

@@ -48,13 +48,10 @@ struct port {
 struct inventory {
     struct port *ports; /* sorted by id */
     size_t port_count;
-    json_t *document; /* the whole report, owned */
 };
 
 ERR_MUST_CHECK enum err_code inventory_from_json(const json_t *document, struct inventory **out,
                                                  struct finding_list *findings, struct err *err);
-/* Ports, kernel and the rest as the schema has it; used by the agent. Borrowed document members are
- * copied. */
 void inventory_free(struct inventory *inventory);
 OWN_DEFINE(inventory, struct inventory *, inventory_free)
 

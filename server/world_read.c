@@ -135,13 +135,7 @@ enum err_code node_document_read(const json_t *document, const char *name,
 enum err_code inventory_read(const json_t *document, struct inventory **out,
                              struct finding_list *findings, struct err *err)
 {
-    enum err_code code = inventory_from_json(document, out, findings, err);
-    if (code != ERR_OK)
-        return code;
-    /* A thousand parsed reports would be most of the server's memory, and no rule looks at them. */
-    json_decref((*out)->document);
-    (*out)->document = NULL;
-    return ERR_OK;
+    return inventory_from_json(document, out, findings, err);
 }
 
 void receipt_note_of(const struct receipt *receipt, const char *body_digest,
