@@ -63,6 +63,7 @@ door 'infiniband/' datapath/verbs/
 door 'curl/' base/http_
 door 'pcre2\.h' base/schema
 door 'sodium\.h' base/
+door 'nettle/' base/json
 
 # fleet/ is pure: no clock, no files, no network, no randomness.
 faults=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+<(time|unistd|fcntl|sys/stat|sys/time|pthread|sys/random)\.h>|base/(clock|file|loop|log|http_client)\.h' fleet)
