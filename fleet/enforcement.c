@@ -52,15 +52,6 @@ static json_t *job_to_json(const struct policy_job *job, const struct worst *wor
     return GIVE(object);
 }
 
-static bool tenant_is_on(const struct view *view, const char *tenant, const struct view_node *node)
-{
-    for (size_t i = 0; i < view->placement_count; i++)
-        if (strcmp(view->placements[i]->tenant, tenant) == 0 &&
-            view_placed_on(view->placements[i], node))
-            return true;
-    return false;
-}
-
 json_t *enforcement_of_policy(const struct view *view, const char *tenant)
 {
     const struct view_tenant *owner = view_tenant_get(view, tenant);
@@ -73,7 +64,7 @@ json_t *enforcement_of_policy(const struct view *view, const char *tenant)
     struct site_index index;
     site_index_init(&index);
     for (size_t i = 0; i < view->node_count; i++)
-        if (tenant_is_on(view, tenant, &view->nodes[i]))
+        if (view_tenant_is_on(view, tenant, &view->nodes[i]))
             site_index_add_node(&index, view, &view->nodes[i]);
     site_index_finish(&index);
     bool failed = worst == NULL || index.nomem;

@@ -28,6 +28,29 @@ const struct view_node *view_node_get(const struct view *view, const char *name)
                : bsearch(name, view->nodes, view->node_count, sizeof(*view->nodes), compare_name);
 }
 
+struct placement_key {
+    const char *tenant, *job;
+};
+
+static int compare_placement(const void *a, const void *b)
+{
+    const struct placement_key *key = a;
+    const struct placement *placement = *(const struct placement *const *)b;
+    int order = strcmp(key->tenant, placement->tenant);
+    return order != 0 ? order : strcmp(key->job, placement->job);
+}
+
+const struct placement *view_placement_get(const struct view *view, const char *tenant,
+                                           const char *job)
+{
+    const struct placement_key key = {tenant, job};
+    const struct placement *const *found =
+        view->placement_count == 0 ? NULL
+                                   : bsearch(&key, view->placements, view->placement_count,
+                                             sizeof(view->placements[0]), compare_placement);
+    return found == NULL ? NULL : *found;
+}
+
 static const struct label_pair *label_get(const struct view_node *node, const char *key)
 {
     for (size_t i = 0; i < node->label_count; i++)
@@ -57,4 +80,13 @@ bool view_placed_on(const struct placement *placement, const struct view_node *n
         placement->node_count > 0 && bsearch(node->name, placement->nodes, placement->node_count,
                                              sizeof(placement->nodes[0]), compare_text) != NULL;
     return named || selector_matches(placement, node);
+}
+
+bool view_tenant_is_on(const struct view *view, const char *tenant, const struct view_node *node)
+{
+    for (size_t i = 0; i < view->placement_count; i++)
+        if (strcmp(view->placements[i]->tenant, tenant) == 0 &&
+            view_placed_on(view->placements[i], node))
+            return true;
+    return false;
 }

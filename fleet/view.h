@@ -43,5 +43,9 @@ struct view {
 
 const struct view_tenant *view_tenant_get(const struct view *view, const char *name);
 const struct view_node *view_node_get(const struct view *view, const char *name);
+const struct placement *view_placement_get(const struct view *view, const char *tenant,
+                                           const char *job);
 /* True when the placement covers the node. */
 bool view_placed_on(const struct placement *placement, const struct view_node *node);
+/* True when a placement of the tenant covers the node. */
+bool view_tenant_is_on(const struct view *view, const char *tenant, const struct view_node *node);

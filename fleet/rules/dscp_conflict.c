@@ -59,6 +59,8 @@ static void check_given(const struct fabric *fabric, const struct change *change
                         struct finding_list *findings)
 {
     int dscp = job->placement->match.dscp, mapped = priority_of(fabric, dscp);
+    if (fabric->trust != FABRIC_TRUST_PCP && mapped == job->job->priority)
+        return;
     char observed[16];
     snprintf(observed, sizeof(observed), "%d", dscp);
     struct rule_finding what = *at;
@@ -73,7 +75,7 @@ static void check_given(const struct fabric *fabric, const struct change *change
         rule_report(findings, &rule_dscp_conflict, change, &what,
                     "job %s matches DSCP %d, which the fabric maps to no priority", job->job->name,
                     dscp);
-    else if (mapped != job->job->priority)
+    else
         rule_report(findings, &rule_dscp_conflict, change, &what,
                     "job %s has priority %d, but its DSCP %d is mapped to priority %d",
                     job->job->name, job->job->priority, dscp, mapped);
@@ -109,10 +111,15 @@ static void check(const struct view *view, const struct change *change,
     struct rule_seen seen = {.count = 0};
     for (size_t i = 0; i < change->sites->site_count; i++) {
         const struct site *site = &change->sites->sites[i];
-        for (size_t j = 0; j < site->job_count; j++)
-            if (rule_in_scope(change, site->jobs[j].tenant->name) &&
-                rule_first(&seen, site->jobs[j].job, findings))
-                check_job(view->fabric, change, &site->jobs[j], findings);
+        for (size_t j = 0; j < site->job_count; j++) {
+            const struct site_job *job = &site->jobs[j];
+            if (!rule_in_scope(change, job->tenant->name) || rule_is_seen(&seen, job->job))
+                continue;
+            size_t before = findings->count;
+            check_job(view->fabric, change, job, findings);
+            if (findings->count > before)
+                rule_first(&seen, job->job, findings);
+        }
     }
 }
 

@@ -82,24 +82,6 @@ static void check_sites(const struct view *view, const struct change *change,
         report(view, change, worst, &worst_sum, findings);
 }
 
-static bool is_placed(const struct view *view, const char *tenant, const char *job)
-{
-    size_t low = 0, high = view->placement_count;
-    while (low < high) { /* sorted by tenant, then job */
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(view->placements[middle]->tenant, tenant);
-        if (order == 0)
-            order = strcmp(view->placements[middle]->job, job);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 /* Jobs that are placed nowhere yet are taken to meet on one port: a document that cannot be true
  * anywhere is refused at once. Rates wait for a port. */
 static void check_unplaced(const struct view *view, const struct change *change,
@@ -111,7 +93,8 @@ static void check_unplaced(const struct view *view, const struct change *change,
         return;
     for (size_t i = 0; i < tenant->policy->job_count; i++) {
         const struct policy_job *job = &tenant->policy->jobs[i];
-        if (job->guarantee.kind == BANDWIDTH_SHARE && !is_placed(view, tenant->name, job->name))
+        if (job->guarantee.kind == BANDWIDTH_SHARE &&
+            view_placement_get(view, tenant->name, job->name) == NULL)
             sum += job->guarantee.share_permyriad;
     }
     if (sum <= free_permyriad(view))

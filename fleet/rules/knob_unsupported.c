@@ -136,18 +136,10 @@ static void check_profile(const struct view *view, const struct change *change,
     }
 }
 
-static bool is_seen(const struct rule_seen *seen, const void *item)
-{
-    for (size_t i = 0; i < seen->count; i++)
-        if (seen->items[i] == item)
-            return true;
-    return false;
-}
-
 static void check(const struct view *view, const struct change *change,
                   struct finding_list *findings)
 {
-    struct rule_seen seen = {.count = 0}, nodes = {.count = 0};
+    struct rule_seen seen = {.count = 0};
     if (view->fabric == NULL)
         return;
     if (change->kind == CHANGE_FABRIC || change->kind == CHANGE_INVENTORY)
@@ -160,10 +152,10 @@ static void check(const struct view *view, const struct change *change,
             if (!rule_in_scope(change, job->tenant->name))
                 continue;
             own = true;
-            if (!is_seen(&seen, job->job) && check_job(view, change, site, job, findings))
+            if (!rule_is_seen(&seen, job->job) && check_job(view, change, site, job, findings))
                 rule_first(&seen, job->job, findings);
         }
-        if (own && rule_first(&nodes, site->port, findings))
+        if (own)
             check_flows(change, site, findings);
     }
 }

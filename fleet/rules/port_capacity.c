@@ -104,7 +104,7 @@ static void check_classes(const struct view *view, const struct change *change,
 static void check(const struct view *view, const struct change *change,
                   struct finding_list *findings)
 {
-    struct rule_seen guarantees = {.count = 0}, classes = {.count = 0};
+    struct rule_seen jobs = {.count = 0}, classes = {.count = 0};
     bool with_classes = view->fabric != NULL && change->tenant == NULL;
     for (size_t i = 0; i < change->sites->site_count; i++) {
         const struct site *site = &change->sites->sites[i];
@@ -113,19 +113,14 @@ static void check(const struct view *view, const struct change *change,
         for (size_t j = 0; j < site->job_count; j++) {
             const struct site_job *job = &site->jobs[j];
             size_t before = findings->count;
-            if (!rule_in_scope(change, job->tenant->name))
-                continue;
-            bool seen = false;
-            for (size_t k = 0; k < guarantees.count && !seen; k++)
-                seen = guarantees.items[k] == job->job;
-            if (seen)
+            if (!rule_in_scope(change, job->tenant->name) || rule_is_seen(&jobs, job->job))
                 continue;
             check_rate(change, site, job, &job->job->guarantee, "bw_guarantee", findings);
             check_rate(change, site, job, &job->job->limit, "bw_limit", findings);
             check_step(view, change, site, job, findings);
             check_speed(change, site, job, findings);
             if (findings->count > before)
-                rule_first(&guarantees, job->job, findings);
+                rule_first(&jobs, job->job, findings);
         }
     }
 }

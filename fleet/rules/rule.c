@@ -75,11 +75,18 @@ const char *rule_site_text(const struct site *site, char out[RULE_SITE_TEXT_MAX]
     return out;
 }
 
-bool rule_first(struct rule_seen *seen, const void *item, struct finding_list *findings)
+bool rule_is_seen(const struct rule_seen *seen, const void *item)
 {
     for (size_t i = 0; i < seen->count; i++)
         if (seen->items[i] == item)
-            return false;
+            return true;
+    return false;
+}
+
+bool rule_first(struct rule_seen *seen, const void *item, struct finding_list *findings)
+{
+    if (rule_is_seen(seen, item))
+        return false;
     if (seen->count == RULE_SEEN_MAX) {
         findings->truncated = true;
         return false;

@@ -30,14 +30,16 @@ void rule_report(struct finding_list *findings, const struct rule *rule,
 #define RULE_SITE_TEXT_MAX 192
 const char *rule_site_text(const struct site *site, char out[RULE_SITE_TEXT_MAX]);
 
-/* Jobs reported already: a job placed on a thousand ports gives one finding. */
-#define RULE_SEEN_MAX 64
+/* Jobs reported already: a job placed on a thousand ports gives one finding. Only what breaks the
+ * rule is entered, so that what does not takes no room. */
+#define RULE_SEEN_MAX FINDING_LIST_MAX /* as many as can be told */
 struct rule_seen {
     const void *items[RULE_SEEN_MAX];
     size_t count;
 };
-/* True the first time; false when seen before or when RULE_SEEN_MAX were (the list is then marked
- * as truncated). */
+bool rule_is_seen(const struct rule_seen *seen, const void *item);
+/* Enters the item. True the first time; false when seen before or when RULE_SEEN_MAX were (the list
+ * is then marked as truncated). */
 bool rule_first(struct rule_seen *seen, const void *item, struct finding_list *findings);
 
 /* An amount of bandwidth in units of 1/10,000 bit/s; exact. port_bps may be 1 when all amounts that

@@ -15,15 +15,6 @@ const struct rule *const rules[] = {
     &rule_solar_stability,    NULL,
 };
 
-static bool tenant_is_on(const struct view *view, const char *tenant, const struct view_node *node)
-{
-    for (size_t i = 0; i < view->placement_count; i++)
-        if (strcmp(view->placements[i]->tenant, tenant) == 0 &&
-            view_placed_on(view->placements[i], node))
-            return true;
-    return false;
-}
-
 /* Only nodes that the change can touch are looked at. */
 static void add_nodes(struct site_index *index, const struct view *view,
                       const struct change *change)
@@ -35,7 +26,7 @@ static void add_nodes(struct site_index *index, const struct view *view,
         return;
     }
     for (size_t i = 0; i < view->node_count; i++)
-        if (change->tenant == NULL || tenant_is_on(view, change->tenant, &view->nodes[i]))
+        if (change->tenant == NULL || view_tenant_is_on(view, change->tenant, &view->nodes[i]))
             site_index_add_node(index, view, &view->nodes[i]);
 }
 

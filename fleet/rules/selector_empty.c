@@ -5,15 +5,6 @@
 
 #include "fleet/rules/rule.h"
 
-static const struct placement *placement_get(const struct view *view, const struct change *change)
-{
-    for (size_t i = 0; i < view->placement_count; i++)
-        if (strcmp(view->placements[i]->tenant, change->tenant) == 0 &&
-            strcmp(view->placements[i]->job, change->job) == 0)
-            return view->placements[i];
-    return NULL;
-}
-
 static bool has_site(const struct change *change)
 {
     for (size_t i = 0; i < change->sites->site_count; i++) {
@@ -41,7 +32,7 @@ static void check(const struct view *view, const struct change *change,
 {
     if (change->kind != CHANGE_PLACEMENT || change->job == NULL)
         return;
-    const struct placement *placement = placement_get(view, change);
+    const struct placement *placement = view_placement_get(view, change->tenant, change->job);
     if (placement == NULL)
         return; /* it was taken away */
     const struct view_tenant *tenant = view_tenant_get(view, change->tenant);

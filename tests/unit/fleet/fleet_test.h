@@ -14,7 +14,7 @@
 #include "fleet/rules.h"
 #include "fleet/view.h"
 
-#define FLEET_MAX 64
+#define FLEET_MAX 128
 
 struct fleet {
     struct fabric *fabric;

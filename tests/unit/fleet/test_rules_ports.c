@@ -135,6 +135,63 @@ static void a_full_flow_table_is_refused_with_its_capacity(void **unused)
     fleet_release(&fleet);
 }
 
+#define MANY 100
+
+/* The table of the last of many ports is looked at too. */
+static void the_flow_table_of_every_port_is_looked_at(void **unused)
+{
+    (void)unused;
+    char ports[MANY * 128];
+    size_t length = 0;
+    for (int i = 0; i < MANY; i++)
+        length += (size_t)snprintf(ports + length, sizeof(ports) - length,
+                                   "%s{'id':'p/%d','speed_bps':1000000000,'caps':{'tc':true,"
+                                   "'flower_hw':true,'flower_hw_entries':%d}}",
+                                   i == 0 ? "" : ",", i, i < MANY - 1);
+    char node[sizeof(ports) + 32];
+    snprintf(node, sizeof(node), "{'version':1,'ports':[%s]}", ports);
+    struct fleet fleet;
+    fleet_init(&fleet);
+    fleet_fabric(&fleet, TEST_FABRIC);
+    fleet_tenant(&fleet, "a", "{'qos_policy':{'j':{'priority':2}}}");
+    fleet_node(&fleet, "n1", node);
+    fleet_place(&fleet, "a", "j", PLACE);
+    fleet_check_policy(&fleet, "a");
+    assert_int_equal(fleet_count(&fleet, "knob-unsupported", FINDING_ERROR), 1);
+    assert_contains(fleet_finding(&fleet, "knob-unsupported")->message, "p/99");
+    fleet_release(&fleet);
+}
+
+/* Jobs that keep the rules take no room from the last one, which does not. */
+static void the_dscp_of_every_job_is_looked_at(void **unused)
+{
+    (void)unused;
+    char policy[MANY * 32] = "{'qos_policy':{";
+    size_t length = strlen(policy);
+    for (int i = 0; i < MANY; i++)
+        length += (size_t)snprintf(policy + length, sizeof(policy) - length,
+                                   "%s'j%02d':{'priority':3}", i == 0 ? "" : ",", i);
+    snprintf(policy + length, sizeof(policy) - length, "}}");
+    for (int wrong = 0; wrong < 2; wrong++) {
+        struct fleet fleet;
+        one_tenant(&fleet, policy, NULL, NULL);
+        for (int i = 0; i < MANY; i++) {
+            char job[8], match[80];
+            snprintf(job, sizeof(job), "j%02d", i);
+            snprintf(match, sizeof(match), "{'nodes':['n1'],'match':{'dst':'10.0.0.%d','dscp':%d}}",
+                     i + 1, wrong && i == MANY - 1 ? 18 : 26);
+            fleet_place(&fleet, "a", job, match);
+        }
+        fleet_check_policy(&fleet, "a");
+        assert_false(fleet.findings.truncated);
+        assert_int_equal(fleet_count(&fleet, "dscp-conflict", FINDING_ERROR), wrong);
+        if (wrong)
+            assert_string_equal(fleet_finding(&fleet, "dscp-conflict")->subject,
+                                "tenant/a/job/j99");
+        fleet_release(&fleet);
+    }
+}
+
 static void a_lossless_job_needs_a_port_with_pfc(void **unused)
 {
     (void)unused;
@@ -285,6 +342,8 @@ int main(void)
         cmocka_unit_test(a_port_of_unknown_speed_is_a_warning),
         cmocka_unit_test(a_nic_limits_one_job_a_class_but_not_two),
         cmocka_unit_test(a_full_flow_table_is_refused_with_its_capacity),
+        cmocka_unit_test(the_flow_table_of_every_port_is_looked_at),
+        cmocka_unit_test(the_dscp_of_every_job_is_looked_at),
         cmocka_unit_test(a_lossless_job_needs_a_port_with_pfc),
         cmocka_unit_test(nothing_enforces_a_guarantee_on_a_bare_port),
         cmocka_unit_test(a_job_without_a_node_is_unplaced),
