@@ -72,8 +72,13 @@ static enum err_code run_write(struct db *db, const struct db_job *job, struct e
         return code;
     struct db_tx tx = tx_now(db);
     code = complete(job->write(&tx, job->arg, err), err);
-    if (code == ERR_OK && in_transaction(db))
+    if (code == ERR_OK && in_transaction(db)) {
         code = run(db, SQL_RELEASE, err);
+        /* The function took it for done and may have changed memory, which only the rolled_back
+         * hook takes back. */
+        if (code != ERR_OK && in_transaction(db))
+            sqlite3_exec(db->writer.sql, SQL_ROLLBACK, NULL, NULL, NULL);
+    }
     if (code == ERR_OK || !in_transaction(db))
         return code;
     db->heads = before;

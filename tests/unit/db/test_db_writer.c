@@ -291,6 +291,27 @@ static void a_write_that_cannot_be_undone_takes_its_group_along_but_not_later_wr
     assert_counts(t->db, 1);
 }
 
+/* The statement that ends a good write fails: what the function did in memory must be taken back
+ * too, so the whole group goes. */
+static enum err_code succeed_and_break_the_end(struct db_tx *tx, void *arg, struct err *err)
+{
+    enum err_code code = good(tx, arg, err);
+    db_test_fail_statement(tx->db, 1);
+    return code;
+}
+
+static void a_good_write_that_cannot_end_takes_its_group_along_but_not_later_writes(void **state)
+{
+    struct store_test *t = *state;
+    hold(t);
+    queue(t, good, "a");
+    queue(t, succeed_and_break_the_end, "b");
+    queue(t, good, "c");
+    let_go_and_finish(t);
+    assert_contains(trace.text, "write-a write-b back@0 done-a:io done-b:io write-c | done-c:ok ");
+    assert_counts(t->db, 1);
+}
+
 /* A function that hides that its transaction is gone. */
 static enum err_code roll_back_and_hide_it(struct db_tx *tx, void *arg, struct err *err)
 {
@@ -403,6 +424,7 @@ int main(void)
         traced_test(a_full_queue_is_unavailable_and_nothing_of_it_is_lost),
         store_test(each_statement_that_fails_leaves_nothing_half_there),
         traced_test(a_write_that_cannot_be_undone_takes_its_group_along_but_not_later_writes),
+        traced_test(a_good_write_that_cannot_end_takes_its_group_along_but_not_later_writes),
         traced_test(a_lost_transaction_is_noticed_even_if_the_write_says_ok),
         traced_test(done_may_queue_the_next_write),
         traced_test(close_finishes_what_is_queued),
