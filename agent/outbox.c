@@ -43,6 +43,8 @@ enum err_code outbox_init(struct outbox *outbox, const char *state_dir, const ch
     enum err_code code = keep_read(state_dir, OUTBOX_FILE, &document, &why);
     if (code == ERR_OK)
         code = from_json(document, receipts, &why);
+    if (code == ERR_NOMEM)
+        return err_nomem(err); /* says nothing about the file */
     if (code != ERR_OK && code != ERR_NOT_FOUND)
         keep_set_aside(state_dir, OUTBOX_FILE, clock, &why);
     *outbox = (struct outbox){.state_dir = state_dir, .node = node, .receipts = GIVE(receipts)};
