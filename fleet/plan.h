@@ -138,8 +138,6 @@ struct plan_steps {
     size_t room; /* private */
 };
 
-const char *step_op_name(enum step_op op); /* "remove", "change", "add" */
-
 /*
  * Removals (reverse rank), then changes, then additions (by rank). Removed is what the state
  * shows as ours, of a kind with is_set, and the plan does not have. Observe-only knobs and knobs

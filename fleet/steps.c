@@ -12,11 +12,6 @@
 
 static const char *const op_names[] = {"remove", "change", "add", NULL};
 
-const char *step_op_name(enum step_op op)
-{
-    return op_names[op];
-}
-
 void plan_step_release(struct plan_step *step)
 {
     json_decref(step->from);

@@ -208,7 +208,7 @@ void api_tenant_get(struct request *request)
     struct app *app = request_app(request);
     snprintf(key, sizeof(key), "tenant/%s", request_param(request, 0));
     struct blob *blob = publish_get(app->publish, key, NULL);
-    if (blob == NULL || strchr(key + strlen("tenant/"), '/') != NULL)
+    if (blob == NULL)
         request_reply_no_tenant(request, request_param(request, 0));
     else
         request_reply_blob(request, 200, blob);

@@ -110,8 +110,6 @@ const struct principal *request_principal(const struct request *request);
 const char *request_body(const struct request *request, size_t *out_len);
 /* The parsed body of routes with ROUTE_JSON; borrowed. */
 const json_t *request_json(const struct request *request);
-/* The row that was called. */
-const struct route *request_route(const struct request *request);
 /* A place for the handler's own data, freed with fn after the reply, when the last reference is
  * dropped (any thread). At most 4 a request. */
 void request_own(struct request *request, void *data, void (*fn)(void *));

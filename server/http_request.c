@@ -107,11 +107,6 @@ const char *request_path(const struct request *request)
     return request->url.path;
 }
 
-const struct route *request_route(const struct request *request)
-{
-    return request->route;
-}
-
 const char *request_param(const struct request *request, size_t index)
 {
     assert(index < request->param_count);

@@ -100,8 +100,10 @@ void status_set(struct status *status, const struct world_node *node)
     char *document = strdup(node->document.text);
     pthread_rwlock_wrlock(&status->lock);
     size_t at = find(status, node->name, &found);
-    struct row *row = found ? status->rows[at] : insert(status, at, node);
-    if (row != NULL && document != NULL) {
+    struct row *row = NULL;
+    if (document != NULL)
+        row = found ? status->rows[at] : insert(status, at, node);
+    if (row != NULL) {
         free(row->document);
         row->document = GIVE(document);
         row->revision = node->revision;
@@ -110,14 +112,10 @@ void status_set(struct status *status, const struct world_node *node)
         memcpy(row->digest, node->plan_digest, sizeof(row->digest));
         snprintf(row->problem, sizeof(row->problem), "%s",
                  node->plan_problem[0] != '\0' ? node->plan_problem : node->receipt.problem);
-        row = NULL;
-        found = true;
-    } else {
-        found = false;
     }
     pthread_rwlock_unlock(&status->lock);
     free(document);
-    if (!found)
+    if (row == NULL)
         log_error("status", "out of memory: node=%s is shown as it was before", node->name);
 }
 

@@ -43,7 +43,7 @@ ERR_MUST_CHECK enum err_code tc_flower_set(struct nlx *nlx, int ifindex, bool eg
 ERR_MUST_CHECK enum err_code tc_flower_del(struct nlx *nlx, int ifindex, bool egress, bool ipv6,
                                            uint32_t handle, struct err *err);
 
-/* Whether the kernel can tell the two apart: rates count in bytes/s, bursts in ticks. */
+/* True when the kernel cannot tell the two apart: rates count in bytes/s, bursts in ticks. */
 bool tc_flower_same(const struct flower_value *a, const struct flower_value *b);
 
 struct nl_msg *tc_flower_encode(int ifindex, bool egress, uint32_t handle,
