@@ -174,8 +174,9 @@ typedef bool db_token_fn(void *arg, const struct db_token *token);
 ERR_MUST_CHECK enum err_code token_put(struct db_tx *tx, const struct db_token *token,
                                        struct err *err);
 ERR_MUST_CHECK enum err_code token_delete(struct db_tx *tx, const char *id, struct err *err);
-ERR_MUST_CHECK enum err_code token_each(struct db_ro *ro, db_token_fn *fn, void *arg,
-                                        struct err *err);
+/* By id, those behind `after` ("" = all), until fn has had enough. */
+ERR_MUST_CHECK enum err_code token_each(struct db_ro *ro, const char *after, db_token_fn *fn,
+                                        void *arg, struct err *err);
 
 /* Audit: hash-chained ---------------------------------------------------------------------------
  */

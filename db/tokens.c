@@ -33,12 +33,13 @@ enum err_code token_delete(struct db_tx *tx, const char *id, struct err *err)
     return code;
 }
 
-enum err_code token_each(struct db_ro *ro, db_token_fn *fn, void *arg, struct err *err)
+enum err_code token_each(struct db_ro *ro, const char *after, db_token_fn *fn, void *arg,
+                         struct err *err)
 {
     struct stmt s = stmt_start(ro->conn,
                                "SELECT id, hash, role, tenant, description, created_us, expires_us"
-                               " FROM tokens ORDER BY id",
-                               NO_VALUES, err);
+                               " FROM tokens WHERE id > $1 ORDER BY id",
+                               VALUES(TEXT(after)), err);
     bool wants_more = true;
     while (wants_more && stmt_next(&s)) {
         struct db_token token = {

@@ -14,9 +14,8 @@
 #include "server/pipeline.h"
 #include "server/task.h"
 
-#define LIFETIME_MAX_S   INT64_C(315360000) /* ten years */
-#define DESCRIPTION_MAX  256
-#define TOKENS_SHOWN_MAX 1000
+#define LIFETIME_MAX_S  INT64_C(315360000) /* ten years */
+#define DESCRIPTION_MAX 256
 
 struct token_task {
     struct task base;
@@ -239,67 +238,74 @@ void api_token_delete(struct request *request)
     task_submit(&tt->base);
 }
 
-/* The few tokens there are come in one page. */
-struct token_list {
-    struct request *request;
-    char id[TOKEN_ID_SIZE]; /* "" = all */
-    json_t *items;
-};
-
 static bool on_token(void *arg, const struct db_token *row)
 {
-    struct token_list *list = arg;
-    if (list->id[0] == '\0' || strcmp(list->id, row->id) == 0)
-        json_array_append_new(list->items, token_to_json(row));
-    return json_array_size(list->items) < TOKENS_SHOWN_MAX;
+    return page_add(arg, token_to_json(row), "%s", row->id);
 }
 
-static enum err_code read_tokens(struct db_ro *ro, void *arg, struct err *err)
+static enum err_code read_tokens(struct db_ro *ro, struct page *page, struct err *err)
 {
-    return token_each(ro, on_token, arg, err);
-}
-
-static void done(void *arg, enum err_code code, const struct err *err)
-{
-    struct token_list *list = arg;
-    if (code != ERR_OK)
-        request_reply_err(list->request, err);
-    else if (list->id[0] == '\0')
-        request_reply_json(list->request, 200, json_pack("{sO}", "items", list->items), NULL, NULL);
-    else if (json_array_size(list->items) == 0)
-        request_reply_problem(list->request, 404, "not-found", NULL, NULL,
-                              "there is no token with this id");
-    else
-        request_reply_json(list->request, 200, json_incref(json_array_get(list->items, 0)), NULL,
-                           NULL);
-    json_decref(list->items);
-    free(list);
-}
-
-static void read_list(struct request *request, const char *id)
-{
-    struct app *app = request_app(request);
-    struct err err = ERR_INIT;
-    struct token_list *list = calloc(1, sizeof(*list));
-    if (list == NULL || (list->items = json_array()) == NULL) {
-        free(list);
-        err_nomem(&err);
-        request_reply_err(request, &err);
-        return;
-    }
-    list->request = request;
-    snprintf(list->id, sizeof(list->id), "%s", id);
-    enum err_code code = db_read(app->db, read_tokens, done, list, &err);
-    if (code != ERR_OK)
-        done(list, code, &err);
+    return token_each(ro, page->after, on_token, page, err);
 }
 
 void api_tokens_list(struct request *request)
 {
-    read_list(request, "");
+    struct page *page = page_new(request, read_tokens);
+    if (page != NULL)
+        page_submit(page);
+}
+
+struct token_get {
+    struct request *request;
+    char id[TOKEN_ID_SIZE];
+    bool found;
+    json_t *item;
+};
+
+static bool look_at(void *arg, const struct db_token *row)
+{
+    struct token_get *get = arg;
+    if (strcmp(get->id, row->id) != 0)
+        return true;
+    get->found = true;
+    get->item = token_to_json(row);
+    return false;
+}
+
+static enum err_code read_token(struct db_ro *ro, void *arg, struct err *err)
+{
+    struct token_get *get = arg;
+    enum err_code code = token_each(ro, "", look_at, get, err);
+    return code == ERR_OK && get->found && get->item == NULL ? err_nomem(err) : code;
+}
+
+static void done(void *arg, enum err_code code, const struct err *err)
+{
+    struct token_get *get = arg;
+    if (code != ERR_OK)
+        request_reply_err(get->request, err);
+    else if (!get->found)
+        request_reply_problem(get->request, 404, "not-found", NULL, NULL,
+                              "there is no token with this id");
+    else
+        request_reply_json(get->request, 200, GIVE(get->item), NULL, NULL);
+    json_decref(get->item);
+    free(get);
 }
 
 void api_token_get(struct request *request)
 {
-    read_list(request, request_param(request, 0));
+    struct app *app = request_app(request);
+    struct err err = ERR_INIT;
+    struct token_get *get = calloc(1, sizeof(*get));
+    if (get == NULL) {
+        err_nomem(&err);
+        request_reply_err(request, &err);
+        return;
+    }
+    get->request = request;
+    snprintf(get->id, sizeof(get->id), "%s", request_param(request, 0));
+    enum err_code code = db_read(app->db, read_token, done, get, &err);
+    if (code != ERR_OK)
+        done(get, code, &err);
 }

@@ -80,7 +80,7 @@ static bool on_token(void *arg, const struct db_token *row)
 
 static enum err_code look_for_admin(struct db_ro *ro, void *arg, struct err *err)
 {
-    return token_each(ro, on_token, arg, err);
+    return token_each(ro, "", on_token, arg, err);
 }
 
 static enum err_code store_admin(struct db_tx *tx, void *arg, struct err *err)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 
 static bool parse_size(const char *text, int *out)
 {
@@ -20,20 +21,13 @@ static bool parse_size(const char *text, int *out)
     return *end == '\0' && value >= 1 && value <= DB_PAGE_MAX;
 }
 
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool parse_token(const char *text, char out[PAGE_KEY_SIZE])
 {
     size_t len = strlen(text);
     if (len == 0 || len % 2 != 0 || len / 2 >= PAGE_KEY_SIZE)
         return false;
     for (size_t i = 0; i < len / 2; i++) {
-        int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+        int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
         if (high < 0 || low < 0 || (high == 0 && low == 0))
             return false;
         out[i] = (char)(high * 16 + low);

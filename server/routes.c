@@ -80,7 +80,7 @@ const struct route routes[] = {
      page},
     {"GET", "/v1/events", STAFF | TENANT, 0, api_events_list, "events_list", events},
 
-    {"GET", "/v1/tokens", ADMIN, 0, api_tokens_list, "tokens_list", none},
+    {"GET", "/v1/tokens", ADMIN, 0, api_tokens_list, "tokens_list", page},
     {"POST", "/v1/tokens", ADMIN, ROUTE_JSON | ROUTE_IDEMPOTENT, api_token_post, "token_post",
      reason},
     {"GET", "/v1/tokens/{id}", ADMIN, 0, api_token_get, "token_get", none},

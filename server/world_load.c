@@ -306,7 +306,7 @@ enum err_code world_load(struct app *app, struct db_ro *ro, bool publish, struct
     if (code == ERR_OK)
         code = load_nodes(&load, ro);
     if (code == ERR_OK && publish)
-        code = token_each(ro, on_token, &load, err);
+        code = token_each(ro, "", on_token, &load, err);
     if (code == ERR_OK)
         code = load.code;
     if (code == ERR_OK)

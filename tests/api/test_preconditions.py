@@ -162,6 +162,25 @@ def idempotency(tap, server):
     tap.status(clash, 403, "another caller cannot use the key to learn the answer")
 
 
+def token_pages(tap, server):
+    fixture(server)
+    made = {must(server.call("POST", "/v1/tokens", {"role": "auditor"}), 201).json["id"]
+            for _ in range(9)}
+    whole = [t["id"] for t in server.get("/v1/tokens").json["items"]]
+    pages, after = [], ""
+    while True:
+        page = server.get("/v1/tokens?page_size=4" + after).json
+        pages.append([t["id"] for t in page["items"]])
+        if "next_page_token" not in page:
+            break
+        after = "&page_token=" + page["next_page_token"]
+    tap.ok(made <= set(whole) and whole == sorted(whole), "tokens are listed by id", whole)
+    tap.equal(sum(pages, []), whole, "pages list every token once, in order")
+    tap.ok(len(pages) > 2 and all(len(p) == 4 for p in pages[:-1]), "pages are as long as asked",
+           pages)
+    tap.status(server.get("/v1/tokens/" + max(made)), 200, "and each is found by its id")
+
+
 def bad_parameters(tap, server):
     fixture(server)
     for path in ("/v1/tenants?page_size=0", "/v1/tenants?page_size=1001", "/v1/tenants?page_size=x",
@@ -182,4 +201,4 @@ def bad_parameters(tap, server):
 
 if __name__ == "__main__":
     run([every_document, made_anew, one_of_many_wins, dry_run_stores_nothing, dry_run_shows_steps, idempotency,
-         bad_parameters])
+         token_pages, bad_parameters])

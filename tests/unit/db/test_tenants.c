@@ -100,7 +100,7 @@ static void a_deleted_tenant_takes_its_policy_placements_and_tokens_along(void *
     struct seen placements = {.rows = 0}, tokens = {.rows = 0}, tenants = {.rows = 0};
     assert_ok(placement_list(t->ro, NULL, NULL, NULL, 10, see_placement, &placements, &err));
     assert_string_equal(placements.text, "ab/j ");
-    assert_ok(token_each(t->ro, see_token, &tokens, &err));
+    assert_ok(token_each(t->ro, "", see_token, &tokens, &err));
     assert_string_equal(tokens.text, "ab z ");
     assert_ok(tenant_list(t->ro, NULL, 10, see, &tenants, &err));
     assert_int_equal(tenants.rows, 1);

@@ -27,11 +27,11 @@ static void a_token_is_stored_replaced_and_deleted(void **state)
     token.description = "new";
     assert_ok(token_put(&t->tx, &token, &err));
     struct seen seen = {.rows = 0}, rest = {.rows = 0};
-    assert_ok(token_each(t->ro, see, &seen, &err));
+    assert_ok(token_each(t->ro, "", see, &seen, &err));
     assert_string_equal(seen.text, "i0 h0 tenant-user 'a' '' 0 0\ni1 h1 admin '' 'new' 0 9\n");
     assert_ok(token_delete(&t->tx, "i0", &err));
     assert_fails(token_delete(&t->tx, "i0", &err), ERR_NOT_FOUND);
-    assert_ok(token_each(t->ro, see, &rest, &err));
+    assert_ok(token_each(t->ro, "", see, &rest, &err));
     assert_int_equal(rest.rows, 1);
 }
 
