@@ -139,7 +139,10 @@ void text_quote(const char *text, size_t len, char *out, size_t size)
 
 void text_copy(char *out, size_t size, const char *text)
 {
-    size_t len = strnlen(text, size - 1);
+    size_t len = strnlen(text, size);
+    if (len == size)
+        for (len = size - 1; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
+            len--;
     memcpy(out, text, len);
     out[len] = '\0';
 }

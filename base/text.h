@@ -31,8 +31,9 @@ void text_sanitize(char *text);
  * cut on a character and ends with "...". size >= 16. */
 void text_quote(const char *text, size_t len, char *out, size_t size);
 
-/* Copies what fits of text, with its NUL. As snprintf("%s"), which shows where a thousand objects
- * are read or plans are made. */
+/* Copies what fits of text, with its NUL; what is too long is cut on a character, because JSON
+ * takes whole ones only. Cheaper than snprintf("%s"), which shows where a thousand objects are
+ * read. */
 void text_copy(char *out, size_t size, const char *text);
 
 /* Of a hexadecimal digit, either case; -1 = it is none. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "db/tables.h"
 #include "fleet/read.h"
 
@@ -146,7 +147,7 @@ void receipt_note_of(const struct receipt *receipt, const char *body_digest,
     snprintf(out->digest, sizeof(out->digest), "%s", receipt->digest);
     snprintf(out->observed, sizeof(out->observed), "%s", receipt->observed);
     snprintf(out->body_digest, sizeof(out->body_digest), "%s", body_digest);
-    snprintf(out->problem, sizeof(out->problem), "%.255s", receipt->problem);
+    text_copy(out->problem, sizeof(out->problem), receipt->problem);
 }
 
 char *placement_item_text(const struct placement *placement, int64_t revision,

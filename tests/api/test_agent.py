@@ -131,6 +131,9 @@ def only_equal_digests_count(tap, server):
     listed = server.get("/v1/nodes/n1/receipts").json["items"]
     tap.ok(listed[0]["id"] == twice[0] and len(listed) == 10, "all others are kept, newest first",
            [i["id"] for i in listed])
+    must(agent.receipt("stuck", problem="x" + "\u00e4" * 200), 201)
+    tap.equal(server.get("/v1/nodes/n1").json.get("problem"), "x" + "\u00e4" * 127,
+              "a long problem is shown up to a whole character")
 
 
 def drift(tap, server):

@@ -94,6 +94,38 @@ static void quote_escapes_and_cuts_on_a_character(void **state)
     assert_string_equal(out, "12345678901...");
 }
 
+static void copy_cuts_on_a_character(void **state)
+{
+    (void)state;
+    char out[4];
+    text_copy(out, sizeof(out), "");
+    assert_string_equal(out, "");
+    text_copy(out, sizeof(out), "abc");
+    assert_string_equal(out, "abc");
+    text_copy(out, sizeof(out), "abcd");
+    assert_string_equal(out, "abc");
+    text_copy(out, sizeof(out), "a\xc3\xa4z");
+    assert_string_equal(out, "a\xc3\xa4");
+    text_copy(out, sizeof(out), "ab\xc3\xa4");
+    assert_string_equal(out, "ab");
+    text_copy(out, sizeof(out), "\xf0\x9f\x98\x80");
+    assert_string_equal(out, "");
+}
+
+static void hex_digits_have_their_value(void **state)
+{
+    (void)state;
+    const char *digits = "0123456789abcdef", *capitals = "0123456789ABCDEF";
+    int found = 0;
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(hex_value(digits[i]), i);
+        assert_int_equal(hex_value(capitals[i]), i);
+    }
+    for (int c = -128; c < 128; c++)
+        found += hex_value((char)c) >= 0;
+    assert_int_equal(found, 22);
+}
+
 static void closest_name_is_at_most_one_edit_for_three_letters(void **state)
 {
     (void)state;
@@ -120,6 +152,8 @@ int main(void)
         cmocka_unit_test(invisible_characters_are_found_and_visible_ones_are_not),
         cmocka_unit_test(sanitize_replaces_only_bad_bytes),
         cmocka_unit_test(quote_escapes_and_cuts_on_a_character),
+        cmocka_unit_test(copy_cuts_on_a_character),
+        cmocka_unit_test(hex_digits_have_their_value),
         cmocka_unit_test(closest_name_is_at_most_one_edit_for_three_letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
