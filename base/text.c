@@ -147,6 +147,14 @@ void text_copy(char *out, size_t size, const char *text)
     out[len] = '\0';
 }
 
+uint64_t text_hash(const char *text)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return hash ^ (hash >> 32);
+}
+
 int hex_value(char c)
 {
     if (c >= '0' && c <= '9')

@@ -36,6 +36,10 @@ void text_quote(const char *text, size_t len, char *out, size_t size);
  * read. */
 void text_copy(char *out, size_t size, const char *text);
 
+/* FNV-1a, for tables whose keys are names that we checked: strangers could choose colliding ones.
+ */
+uint64_t text_hash(const char *text);
+
 /* Of a hexadecimal digit, either case; -1 = it is none. */
 int hex_value(char c);
 

@@ -115,7 +115,7 @@ void api_agent_inventory(struct request *request)
     w->mode = WRITE_STORE;
     snprintf(w->node, sizeof(w->node), "%s", request_principal(request)->node);
     snprintf(w->subject, sizeof(w->subject), "node/%s", w->node);
-    enum err_code code = inventory_read(document, &iw->inventory, &w->findings, &err);
+    enum err_code code = inventory_from_json(document, &iw->inventory, &w->findings, &err);
     if (code == ERR_OK || code == ERR_INVALID)
         code = write_set_document(w, document, &err);
     if (code != ERR_OK)

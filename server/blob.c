@@ -38,3 +38,8 @@ void blob_unref(struct blob *blob)
     free(blob->data);
     free(blob);
 }
+
+void etag_format(int64_t revision, char out[32])
+{
+    snprintf(out, 32, "\"%lld\"", (long long)revision);
+}

@@ -44,7 +44,8 @@ struct blob {
 struct blob *blob_new(char *data, size_t len, const char *etag,
                       const char *content_type); /* takes data */
 struct blob *blob_ref(struct blob *blob);
-void blob_unref(struct blob *blob); /* NULL is legal */
+void blob_unref(struct blob *blob);               /* NULL is legal */
+void etag_format(int64_t revision, char out[32]); /* quoted, as headers and documents show it */
 
 enum role {
     ROLE_NONE = 0, /* no credentials needed or given */

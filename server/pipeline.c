@@ -43,11 +43,6 @@
 #define OVERRIDABLE    "bw-limit-floor"
 #define EVENT_BODY_MAX 256
 
-void etag_format(int64_t revision, char out[32])
-{
-    snprintf(out, 32, "\"%lld\"", (long long)revision);
-}
-
 bool etag_list_has(const char *list, int64_t revision)
 {
     char wanted[32];
@@ -368,11 +363,9 @@ static void reply_stored(struct write *w)
         w->kind->release(w);
         return;
     }
-    char location[WRITE_SUBJECT_SIZE + 8];
-    snprintf(location, sizeof(location), "/v1/%s", request_path(w->request) + strlen("/v1/"));
     request_reply_json(w->request, created ? 201 : 200, GIVE(w->answer),
                        w->kind->body && w->revision != 0 ? w->etag : NULL,
-                       created ? location : NULL);
+                       created ? request_path(w->request) : NULL);
     w->kind->release(w);
 }
 

@@ -119,4 +119,3 @@ ERR_MUST_CHECK enum err_code change_record(struct db_tx *tx, const struct reques
 
 /* Takes an ETag list apart: does it hold "revision"? ("*" holds any.) */
 bool etag_list_has(const char *list, int64_t revision);
-void etag_format(int64_t revision, char out[32]);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define PUBLISH_SHARDS  16
 #define PUBLISH_BUCKETS 64 /* a shard, at first */
 
@@ -31,14 +33,6 @@ struct shard {
 struct publish {
     struct shard shards[PUBLISH_SHARDS];
 };
-
-static uint64_t hash_of(const char *key)
-{
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a; keys are names we checked */
-    for (; *key != '\0'; key++)
-        hash = (hash ^ (unsigned char)*key) * UINT64_C(1099511628211);
-    return hash ^ (hash >> 32);
-}
 
 static struct shard *shard_of(struct publish *publish, uint64_t hash)
 {
@@ -123,7 +117,7 @@ enum err_code publish_entry_new(const char *key, struct blob *blob, const char *
         return err_nomem(err);
     }
     memcpy(entry->key, key, size);
-    entry->hash = hash_of(key);
+    entry->hash = text_hash(key);
     entry->blob = blob;
     snprintf(entry->tag, sizeof(entry->tag), "%s", tag);
     *out = entry;
@@ -153,7 +147,7 @@ void publish_put(struct publish *publish, struct publish_entry *entry)
 
 void publish_remove(struct publish *publish, const char *key)
 {
-    uint64_t hash = hash_of(key);
+    uint64_t hash = text_hash(key);
     struct shard *shard = shard_of(publish, hash);
     pthread_rwlock_wrlock(&shard->lock);
     struct publish_entry **at = find(shard, hash, key), *old = *at;
@@ -167,7 +161,7 @@ void publish_remove(struct publish *publish, const char *key)
 
 struct blob *publish_get(struct publish *publish, const char *key, char tag[DIGEST_TEXT_MAX])
 {
-    uint64_t hash = hash_of(key);
+    uint64_t hash = text_hash(key);
     struct shard *shard = shard_of(publish, hash);
     struct blob *blob = NULL;
     pthread_rwlock_rdlock(&shard->lock);

@@ -173,7 +173,7 @@ static json_t *row_to_json(const struct row *row, int64_t now_us)
         return NULL;
     if (json_object_get(item, "labels") == NULL)
         json_object_set_new(item, "labels", json_object());
-    snprintf(etag, sizeof(etag), "\"%lld\"", (long long)row->revision);
+    etag_format(row->revision, etag);
     int64_t seen_us = atomic_load_explicit(&row->last_seen_us, memory_order_relaxed);
     json_object_set_new(item, "name", json_string(row->name));
     json_object_set_new(item, "revision", json_integer(row->revision));

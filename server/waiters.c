@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define WAITERS_BUCKETS 4096 /* a power of two */
 
 struct waiter {
@@ -28,10 +30,7 @@ struct waiters {
 
 static size_t key_bucket(const char *key)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (; *key != '\0'; key++)
-        hash = (hash ^ (unsigned char)*key) * UINT64_C(1099511628211);
-    return (size_t)(hash ^ (hash >> 32)) & (WAITERS_BUCKETS - 1);
+    return (size_t)text_hash(key) & (WAITERS_BUCKETS - 1);
 }
 
 static size_t id_bucket(uint64_t id)

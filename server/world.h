@@ -71,7 +71,7 @@ struct world_node {
     int64_t revision;
     char digest[DIGEST_TEXT_MAX];
     struct node_document document;
-    struct inventory *inventory; /* owned, without its document; NULL = never reported */
+    struct inventory *inventory; /* owned, NULL = never reported */
     char inventory_digest[DIGEST_TEXT_MAX];
     bool dirty;   /* its plan must be compiled */
     bool touched; /* its row in server/status is old */
@@ -156,9 +156,6 @@ ERR_MUST_CHECK enum err_code node_document_read(const json_t *document, const ch
                                                 struct node_document *out,
                                                 struct finding_list *findings, struct err *err);
 void node_document_release(struct node_document *document);
-/* As inventory_from_json; the document itself is let go (the file has it). */
-ERR_MUST_CHECK enum err_code inventory_read(const json_t *document, struct inventory **out,
-                                            struct finding_list *findings, struct err *err);
 void receipt_note_of(const struct receipt *receipt, const char *body_digest,
                      struct receipt_note *out);
 

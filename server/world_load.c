@@ -36,7 +36,7 @@ static enum err_code show(struct load *load, const char *key, const char *body, 
     char etag[32];
     if (!load->publish)
         return ERR_OK;
-    snprintf(etag, sizeof(etag), "\"%lld\"", (long long)revision);
+    etag_format(revision, etag);
     char *copy = strdup(body);
     if (copy == NULL)
         return err_nomem(load->err);
@@ -175,7 +175,7 @@ static void load_reports(struct world_node *node, const struct db_node *row)
     OWN(json) json_t *receipt_document = NULL;
     OWN(receipt) struct receipt *receipt = NULL;
     if (row->inventory != NULL && parse(row->inventory, &inventory, NULL) == ERR_OK &&
-        inventory_read(inventory, &node->inventory, NULL, NULL) == ERR_OK)
+        inventory_from_json(inventory, &node->inventory, NULL, NULL) == ERR_OK)
         bytes_digest(row->inventory, strlen(row->inventory), node->inventory_digest);
     if (row->receipt != NULL && parse(row->receipt, &receipt_document, NULL) == ERR_OK &&
         receipt_from_json(receipt_document, &receipt, NULL) == ERR_OK) {

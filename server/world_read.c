@@ -133,12 +133,6 @@ enum err_code node_document_read(const json_t *document, const char *name,
     return code;
 }
 
-enum err_code inventory_read(const json_t *document, struct inventory **out,
-                             struct finding_list *findings, struct err *err)
-{
-    return inventory_from_json(document, out, findings, err);
-}
-
 void receipt_note_of(const struct receipt *receipt, const char *body_digest,
                      struct receipt_note *out)
 {
@@ -154,7 +148,7 @@ char *placement_item_text(const struct placement *placement, int64_t revision,
                           const json_t *document)
 {
     char etag[32];
-    snprintf(etag, sizeof(etag), "\"%lld\"", (long long)revision);
+    etag_format(revision, etag);
     OWN(json)
     json_t *item = json_pack("{ss, ss, sI, sI, ss, sO}", "tenant", placement->tenant, "job",
                              placement->job, "label", (json_int_t)placement->label, "revision",
