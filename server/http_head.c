@@ -7,7 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/auth.h"
 #include "server/http_core.h"
+
+#define ROLES_TEXT_SIZE 96 /* all names of roles, with commas */
 
 struct head {
     struct request *request;
@@ -206,6 +209,18 @@ static const char *bearer_token(const char *authorization)
     return token;
 }
 
+/* "admin, operator, auditor" */
+static const char *roles_text(uint32_t roles, char out[ROLES_TEXT_SIZE])
+{
+    size_t len = 0;
+    out[0] = '\0';
+    for (enum role role = ROLE_ADMIN; role <= ROLE_AGENT; role++)
+        if ((roles & ROLE_BIT(role)) != 0 && len < ROLES_TEXT_SIZE)
+            len += (size_t)snprintf(out + len, ROLES_TEXT_SIZE - len, "%s%s", len == 0 ? "" : ", ",
+                                    role_name(role));
+    return out;
+}
+
 static bool head_principal(struct request *request)
 {
     const struct http_config *config = &request->server->config;
@@ -234,8 +249,10 @@ static bool head_principal(struct request *request)
         return false;
     }
     if ((request->route->roles & ROLE_BIT(role)) == 0) {
-        http_refuse(request, 403, "denied", "the role of this token may not call %s %s",
-                    request->route->method, request->route->path);
+        char roles[ROLES_TEXT_SIZE];
+        http_refuse(request, 403, "denied", "the role %s may not call %s %s; it takes %s",
+                    role_name(role), request->route->method, request->route->path,
+                    roles_text(request->route->roles, roles));
         return false;
     }
     return true;
