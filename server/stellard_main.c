@@ -25,11 +25,14 @@
 static void usage(FILE *out)
 {
     fputs("Usage: stellard --data DIR [options]\n"
-          "  --data DIR             folder of the store, admin.token and url\n"
-          "  --listen ADDRESS:PORT  loopback address [" LISTEN_DEFAULT "]; port 0 = any free\n"
+          "  --data DIR             folder of the store, admin.token and url; made when missing\n"
+          "  --listen ADDRESS:PORT  loopback address [" LISTEN_DEFAULT "]; port 0 = any free,\n"
+          "                         see DIR/url\n"
           "  --log-level LEVEL      error, warning, info or debug [info]\n"
-          "  --routes               print the route table and exit\n"
-          "  --version              print the version and exit\n",
+          "  --routes               print method, path, roles and options of each route; exit\n"
+          "  --version              print the version and exit\n"
+          "  --help                 print this and exit\n"
+          "Ends on SIGTERM and SIGINT. Exit status: 0 stopped, 1 failed, 2 wrong usage.\n",
           out);
 }
 
@@ -163,11 +166,17 @@ int main(int argc, char **argv)
         } else if (opt == 'v' && log_level_from_name(optarg, &level)) {
             log_set_level(level);
         } else {
+            if (opt == 'v')
+                fprintf(stderr, "stellard: --log-level: '%s' is no level\n", optarg);
             usage(opt == 'h' ? stdout : stderr);
             return opt == 'h' ? 0 : 2;
         }
     }
     if (config.data_dir == NULL || optind != argc) {
+        if (optind != argc)
+            fprintf(stderr, "stellard: '%s' is no option\n", argv[optind]);
+        else
+            fputs("stellard: --data is needed: the folder that holds the store\n", stderr);
         usage(stderr);
         return 2;
     }
