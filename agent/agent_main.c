@@ -55,15 +55,16 @@ static const struct {
     const char *name, *arg, *text;
     int id;
 } rows[] = {
-    {"server", "URL", "the server, e.g. https://stellar:8443; none: keep the last good plan",
+    {"server", "URL", "the server, as http://127.0.0.1:8440; none: keep the last good plan",
      OPTION_SERVER},
     {"node", "NAME", "this node's name at the server", OPTION_NODE},
-    {"devices", "IF,IF", "the interfaces to manage; default: all that have a device",
+    {"devices", "IF,IF", "the interfaces to manage; default: all but bridges, bonds, virtual",
      OPTION_DEVICES},
-    {"token-file", "FILE", "holds the agent's token; readable by its owner only",
+    {"token-file", "FILE", "holds the agent's token; mode 0600, or it is warned about",
      OPTION_TOKEN_FILE},
     {"state-dir", "DIR", "last good plan, journal, receipts [" STATE_DIR "]", OPTION_STATE_DIR},
-    {"provider", "NAME", "linux (default) or sim: a node in memory", OPTION_PROVIDER},
+    {"provider", "NAME", "linux (default), or sim: a pretended node, to try without root",
+     OPTION_PROVIDER},
     {"sim-ports", "N", "ports of the simulator [2]", OPTION_SIM_PORTS},
     {"log-level", "LEVEL", "error, warning, info (default) or debug", OPTION_LOG_LEVEL},
     {"once", NULL, "make the node what the last good plan wants, then exit: 0 = it is",
@@ -83,6 +84,8 @@ static void usage(FILE *out)
                  rows[i].arg == NULL ? "" : rows[i].arg);
         fprintf(out, "  %-20s %s\n", left, rows[i].text);
     }
+    fprintf(out,
+            "Ends on SIGTERM; the node stays as it is. Exit status: 0 good, 1 failed, 2 usage.\n");
 }
 
 static bool set_devices(struct options *options, const char *list)
