@@ -38,14 +38,25 @@ static enum err_code read_report(struct db_ro *ro, void *arg, struct err *err)
     return node_list(ro, before, 1, on_node, report, err);
 }
 
+static const char *why_missing(const struct report *report)
+{
+    struct app *app = request_app(report->request);
+    if (!status_has(app->status, report->node))
+        return "there is no such node";
+    if (report->part == REPORT_INVENTORY)
+        return "the node has not reported what it is made of yet: is its agent running?";
+    return "the node has reported no state: an agent sends one when the node is not, or was not, "
+           "as its plan says";
+}
+
 static void done(void *arg, enum err_code code, const struct err *err)
 {
     struct report *report = arg;
     if (code != ERR_OK)
         request_reply_err(report->request, err);
     else if (report->text == NULL)
-        request_reply_problem(report->request, 404, "not-found", NULL, NULL,
-                              "there is no such node, or it has not reported yet");
+        request_reply_problem(report->request, 404, "not-found", NULL, NULL, "%s",
+                              why_missing(report));
     else
         request_reply_text(report->request, 200, "application/json", report->text,
                            strlen(report->text));
