@@ -168,10 +168,10 @@ static enum err_code check_precondition(struct write *w, struct err *err)
         return write_refuse(w, 412, "precondition-failed", err,
                             "%s does not exist; create it with If-None-Match: *", w->subject);
     if (match != NULL && !etag_list_has(match, w->current))
-        return write_refuse(
-            w, 412, "precondition-failed", err,
-            "%s is at revision %lld, not at the one given in If-Match; read it again", w->subject,
-            (long long)w->current);
+        return write_refuse(w, 412, "precondition-failed", err,
+                            "%s is at revision %lld (ETag \"%lld\", with the quotes), not at the "
+                            "one given in If-Match; read it again",
+                            w->subject, (long long)w->current, (long long)w->current);
     if (none_match != NULL && w->current != 0 && etag_list_has(none_match, w->current))
         return write_refuse(w, 412, "precondition-failed", err,
                             "%s exists already, at revision %lld; change it with If-Match",
