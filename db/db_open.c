@@ -18,10 +18,12 @@
 #define FILE_MODE         0600
 #define SQLITE_HEADER_LEN 100
 
-/* SQLite counts its memory under one global lock unless told not to; nobody reads the counts. */
+/* SQLite counts its memory under one global lock unless told not to; nobody reads the counts. What
+ * a savepoint would put back stays in memory: a large write must not make a temporary file. */
 static void configure_sqlite(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
 }
 
 static enum err_code lock_conflict(int fd, const char *path, struct err *err)

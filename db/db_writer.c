@@ -264,7 +264,7 @@ static enum err_code start(struct db *db, struct err *err)
         return code;
     struct db_tx tx = tx_now(db);
     if ((code = audit_start(&tx, err)) == ERR_OK && (code = events_start(&tx, err)) == ERR_OK &&
-        db->hooks.start != NULL)
+        (code = generations_start(&tx, err)) == ERR_OK && db->hooks.start != NULL)
         code = complete(db->hooks.start(db->hooks.arg, &tx, err), err);
     if (code == ERR_OK)
         code = run(db, SQL_COMMIT, err);

@@ -24,11 +24,17 @@ enum err_code document_put(struct db_tx *tx, const struct db_revision *revision,
 {
     int64_t number = 0;
     enum err_code code =
-        stmt_number(tx->ro.conn,
-                    "INSERT INTO documents (doc, current_number, last_number) VALUES ($1, 1, 1)"
-                    " ON CONFLICT (doc) DO UPDATE SET current_number = documents.last_number + 1,"
-                    " last_number = documents.last_number + 1 RETURNING last_number",
+        stmt_number(tx->ro.conn, "SELECT last_number FROM documents WHERE doc = $1",
                     VALUES(TEXT(revision->doc)), &number, err);
+    number++;
+    /* Not one statement with RETURNING, for which SQLite opens a table of its own each time. */
+    if (code == ERR_OK)
+        code = stmt_run(tx->ro.conn,
+                        "INSERT INTO documents (doc, current_number, last_number)"
+                        " VALUES ($1, $2, $2) ON CONFLICT (doc) DO UPDATE SET"
+                        " current_number = excluded.current_number,"
+                        " last_number = excluded.last_number",
+                        VALUES(TEXT(revision->doc), INT(number)), err);
     if (code != ERR_OK)
         return code;
     code = stmt_run(tx->ro.conn,

@@ -69,17 +69,18 @@ enum err_code node_list(struct db_ro *ro, const char *after, int limit, db_node_
 enum err_code node_report_put(struct db_tx *tx, const char *node, const char *kind,
                               const char *body, struct err *err)
 {
-    int64_t received_us = -1;
-    enum err_code code = stmt_number(tx->ro.conn,
-                                     "INSERT INTO node_reports (node, kind, body, received_us)"
-                                     " SELECT name, $1, $2, $3 FROM nodes WHERE name = $4"
-                                     " ON CONFLICT (node, kind) DO UPDATE SET body = excluded.body,"
-                                     " received_us = excluded.received_us RETURNING received_us",
-                                     VALUES(TEXT(kind), TEXT(body), INT(tx->ro.now_us), TEXT(node)),
-                                     &received_us, err);
-    if (code == ERR_OK && received_us == -1)
+    int64_t is_there = 0;
+    enum err_code code = stmt_number(tx->ro.conn, "SELECT 1 FROM nodes WHERE name = $1",
+                                     VALUES(TEXT(node)), &is_there, err);
+    if (code == ERR_OK && is_there == 0)
         return err_set(err, ERR_NOT_FOUND, "node %s does not exist", node);
-    return code;
+    if (code != ERR_OK)
+        return code;
+    return stmt_run(tx->ro.conn,
+                    "INSERT INTO node_reports (node, kind, body, received_us)"
+                    " VALUES ($1, $2, $3, $4) ON CONFLICT (node, kind) DO UPDATE SET"
+                    " body = excluded.body, received_us = excluded.received_us",
+                    VALUES(TEXT(node), TEXT(kind), TEXT(body), INT(tx->ro.now_us)), err);
 }
 
 enum err_code node_inventory_put(struct db_tx *tx, const char *name, const char *inventory,

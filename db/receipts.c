@@ -8,11 +8,16 @@
 
 static enum err_code next_id(struct db_tx *tx, int64_t *out, struct err *err)
 {
-    return stmt_number(tx->ro.conn,
-                       "INSERT INTO counters (name, value) VALUES ('receipt', 1)"
-                       " ON CONFLICT (name) DO UPDATE SET value = counters.value + 1"
-                       " RETURNING value",
-                       NO_VALUES, out, err);
+    int64_t last = 0;
+    enum err_code code = stmt_number(
+        tx->ro.conn, "SELECT value FROM counters WHERE name = 'receipt'", NO_VALUES, &last, err);
+    if (code == ERR_OK)
+        code = stmt_run(tx->ro.conn,
+                        "INSERT INTO counters (name, value) VALUES ('receipt', $1)"
+                        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                        VALUES(INT(last + 1)), err);
+    *out = last + 1;
+    return code;
 }
 
 static enum err_code drop_old(struct db_tx *tx, const char *node, struct err *err)
@@ -86,16 +91,20 @@ enum err_code generation_current(struct db_ro *ro, int64_t *out, struct err *err
     return code;
 }
 
+enum err_code generations_start(struct db_tx *tx, struct err *err)
+{
+    return generation_current(&tx->ro, &tx->db->heads.generation, err);
+}
+
 enum err_code generation_next(struct db_tx *tx, const char *cause, int64_t *out, struct err *err)
 {
-    int64_t number;
-    enum err_code code = generation_current(&tx->ro, &number, err);
+    int64_t number = tx->db->heads.generation + 1;
+    enum err_code code = stmt_run(
+        tx->ro.conn, "INSERT INTO generations (number, cause, created_us) VALUES ($1, $2, $3)",
+        VALUES(INT(number), TEXT(cause), INT(tx->ro.now_us)), err);
     if (code != ERR_OK)
         return code;
-    code = stmt_run(tx->ro.conn,
-                    "INSERT INTO generations (number, cause, created_us) VALUES ($1, $2, $3)",
-                    VALUES(INT(number + 1), TEXT(cause), INT(tx->ro.now_us)), err);
-    if (code == ERR_OK)
-        *out = number + 1;
-    return code;
+    tx->db->heads.generation = number;
+    *out = number;
+    return ERR_OK;
 }

@@ -75,6 +75,7 @@ struct db_heads {
     int64_t audit_id;
     char audit_hash[DIGEST_TEXT_MAX]; /* "" before the first row */
     int64_t event_id;
+    int64_t generation;
 };
 
 struct db_ro {
@@ -153,5 +154,6 @@ ERR_MUST_CHECK enum err_code db_thread_start(pthread_t *out, void *(*fn)(void *)
 /* Tables that keep a head in memory: on the writer, before the start hook. */
 ERR_MUST_CHECK enum err_code audit_start(struct db_tx *tx, struct err *err);
 ERR_MUST_CHECK enum err_code events_start(struct db_tx *tx, struct err *err);
+ERR_MUST_CHECK enum err_code generations_start(struct db_tx *tx, struct err *err);
 /* A reader's transaction begins anew, so that a long walk does not hold the log. */
 ERR_MUST_CHECK enum err_code db_ro_renew(struct db_ro *ro, struct err *err);
