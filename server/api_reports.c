@@ -19,14 +19,17 @@ struct report {
     enum report_part part;
     char node[NAME_SIZE];
     char *text; /* owned copy */
+    bool no_memory;
 };
 
 static bool on_node(void *arg, const struct db_node *row)
 {
     struct report *report = arg;
     const char *body = report->part == REPORT_STATE ? row->state : row->inventory;
-    if (strcmp(row->name, report->node) == 0 && body != NULL)
+    if (strcmp(row->name, report->node) == 0 && body != NULL) {
         report->text = strdup(body);
+        report->no_memory = report->text == NULL;
+    }
     return false;
 }
 
@@ -35,7 +38,8 @@ static enum err_code read_report(struct db_ro *ro, void *arg, struct err *err)
     struct report *report = arg;
     char before[PAGE_KEY_SIZE];
     key_before(report->node, before);
-    return node_list(ro, before, 1, on_node, report, err);
+    enum err_code code = node_list(ro, before, 1, on_node, report, err);
+    return code == ERR_OK && report->no_memory ? err_nomem(err) : code;
 }
 
 static const char *why_missing(const struct report *report)
