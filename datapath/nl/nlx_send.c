@@ -17,14 +17,19 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A thread that just came back from the kernel may still wait for a processor; one that is stuck
+ * must not cost a whole deadline again and again. */
+#define BUSY_GRACE_MS 50
+
 struct nlx_sender {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int fd;
     void *data; /* what is to be sent, owned; NULL = idle */
     size_t len;
-    int error; /* of the last send */
-    bool stop; /* the owner is gone: the thread frees everything */
+    int error;  /* of the last send */
+    bool taken; /* the thread is inside send(2) with the data */
+    bool stop;  /* the owner is gone: the thread frees everything */
 };
 
 static void sender_destroy(struct nlx_sender *sender)
@@ -54,11 +59,13 @@ static void *sender_run(void *arg)
             pthread_cond_wait(&sender->changed, &sender->lock);
             continue;
         }
+        sender->taken = true;
         pthread_mutex_unlock(&sender->lock);
         int error = send_all(sender->fd, sender->data, sender->len);
         pthread_mutex_lock(&sender->lock);
         free(sender->data);
         sender->data = NULL;
+        sender->taken = false;
         sender->error = error;
         pthread_cond_broadcast(&sender->changed);
     }
@@ -133,6 +140,15 @@ static bool wait_idle(struct nlx_sender *sender, int wait_ms)
     return sender->data == NULL;
 }
 
+/* Nothing is sent after its caller gave up: what the thread has not begun is taken back. */
+static void take_back(struct nlx_sender *sender)
+{
+    if (sender->taken)
+        return;
+    free(sender->data);
+    sender->data = NULL;
+}
+
 enum err_code nlx_sender_send(struct nlx_sender *sender, const void *data, size_t len, int wait_ms,
                               struct err *err)
 {
@@ -141,7 +157,7 @@ enum err_code nlx_sender_send(struct nlx_sender *sender, const void *data, size_
         return err_nomem(err);
     memcpy(copy, data, len);
     pthread_mutex_lock(&sender->lock);
-    if (sender->data != NULL) {
+    if (!wait_idle(sender, wait_ms < BUSY_GRACE_MS ? wait_ms : BUSY_GRACE_MS)) {
         pthread_mutex_unlock(&sender->lock);
         free(copy);
         return err_set(err, ERR_UNAVAILABLE,
@@ -151,6 +167,8 @@ enum err_code nlx_sender_send(struct nlx_sender *sender, const void *data, size_
     sender->len = len;
     pthread_cond_broadcast(&sender->changed);
     bool idle = wait_idle(sender, wait_ms);
+    if (!idle)
+        take_back(sender);
     int error = sender->error;
     pthread_mutex_unlock(&sender->lock);
     if (!idle)

@@ -294,6 +294,23 @@ static void a_budget_ends_several_requests(void **state)
     pair_close(&pair);
 }
 
+/* Without time to send in nothing is sent, and the socket stays of use. */
+static void no_time_left_sends_nothing(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct err err = ERR_INIT;
+    pair_open(&pair);
+    OWN(nl_msg) struct nl_msg *msg = request();
+    nlx_set_deadline(pair.nlx, 0);
+    for (int i = 0; i < 100; i++)
+        assert_fails(nlx_txn(pair.nlx, msg, NULL, NULL, &err), ERR_UNAVAILABLE);
+    nlx_set_deadline(pair.nlx, 5000);
+    answer_ack(&pair, 101, 0);
+    assert_ok(nlx_txn(pair.nlx, msg, NULL, NULL, &err));
+    pair_close(&pair);
+}
+
 /* sendmsg() itself does not come back, as with a driver that hangs: the buffer is full. */
 static void a_send_that_hangs_costs_the_deadline_only(void **state)
 {
@@ -461,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_reply_that_makes_no_sense_is_told_after_the_ack),
         cmocka_unit_test(silence_ends_with_the_deadline),
         cmocka_unit_test(a_budget_ends_several_requests),
+        cmocka_unit_test(no_time_left_sends_nothing),
         cmocka_unit_test(a_send_that_hangs_costs_the_deadline_only),
         cmocka_unit_test(a_stuck_socket_can_be_freed),
         cmocka_unit_test(a_dump_ends_with_done),
