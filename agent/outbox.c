@@ -3,6 +3,8 @@
  */
 #include "agent/outbox.h"
 
+#include <string.h>
+
 #include "agent/keep.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -10,7 +12,10 @@
 
 #define OUTBOX_VERSION 1
 
-static enum err_code from_json(const json_t *document, json_t *out, struct err *err)
+/* Another node's receipts, left in a folder whose node was renamed, are skipped: the server would
+ * refuse them for ever, and this node's own would wait behind them. */
+static enum err_code from_json(const json_t *document, const char *node, json_t *out,
+                               struct err *err)
 {
     OWN_FINDINGS struct finding_list findings;
     finding_list_init(&findings);
@@ -26,7 +31,11 @@ static enum err_code from_json(const json_t *document, json_t *out, struct err *
         json_t *element = json_array_get(receipts, i);
         OWN(receipt) struct receipt *receipt = NULL;
         code = receipt_from_json(element, &receipt, err);
-        if (code == ERR_OK && json_array_append(out, element) != 0)
+        bool ours = code == ERR_OK && strcmp(receipt->node, node) == 0;
+        if (code == ERR_OK && !ours)
+            log_warning("agent", "node %s: a receipt of node %s was left here; it is dropped", node,
+                        receipt->node);
+        if (ours && json_array_append(out, element) != 0)
             code = err_nomem(err);
     }
     return code;
@@ -42,7 +51,7 @@ enum err_code outbox_init(struct outbox *outbox, const char *state_dir, const ch
     struct err why = ERR_INIT;
     enum err_code code = keep_read(state_dir, OUTBOX_FILE, &document, &why);
     if (code == ERR_OK)
-        code = from_json(document, receipts, &why);
+        code = from_json(document, node, receipts, &why);
     if (code == ERR_NOMEM)
         return err_nomem(err); /* says nothing about the file */
     if (code != ERR_OK && code != ERR_NOT_FOUND)

@@ -14,11 +14,11 @@
 
 struct outbox {
     const char *state_dir; /* borrowed */
-    const char *node;      /* borrowed, for log lines */
+    const char *node;      /* borrowed */
     json_t *receipts;      /* array, owned */
 };
 
-/* Reads what was left; a file that does not read back is set aside. */
+/* Reads what was left of this node; a file that does not read back is set aside. */
 ERR_MUST_CHECK enum err_code outbox_init(struct outbox *outbox, const char *state_dir,
                                          const char *node, struct clock *clock, struct err *err);
 void outbox_release(struct outbox *outbox);

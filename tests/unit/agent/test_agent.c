@@ -502,6 +502,27 @@ static void a_corrupt_outbox_is_set_aside(void **state)
     site_close(&site);
 }
 
+/* The folder of a node that was renamed: its server would refuse them for ever, and the node's own
+ * receipts would wait behind them. */
+static void receipts_of_another_node_are_not_sent(void **state)
+{
+    (void)state;
+    static const char head[] = "{\"version\":1,\"receipts\":[{\"apply_ns\":1,\"digest\":\"sha256:";
+    static const char tail[] = "\",\"generation\":1,\"node\":\"other\",\"result\":\"applied\","
+                               "\"steps\":[],\"time_us\":1,\"version\":1}]}";
+    char text[512];
+    snprintf(text, sizeof(text), "%s%064d%s", head, 0, tail);
+    struct site site;
+    site_open(&site);
+    sleep_agent(&site);
+    scribble(site.dir, OUTBOX_FILE, text);
+    wake(&site);
+    assert_true(send_plan(&site, NODE, 7, plan_a));
+    assert_string_equal(json_string_value(json_object_get(site.receipt, "node")), NODE);
+    assert_int_equal(count_files(site.dir, "receipt.json.corrupt-"), 0);
+    site_close(&site);
+}
+
 static void killed_anywhere_the_next_agent_converges_with_the_server(void **state)
 {
     (void)state;
@@ -569,6 +590,7 @@ int main(void)
         cmocka_unit_test(undelivered_receipts_are_delivered_after_a_restart_in_order),
         cmocka_unit_test(the_outbox_is_bounded),
         cmocka_unit_test(a_corrupt_outbox_is_set_aside),
+        cmocka_unit_test(receipts_of_another_node_are_not_sent),
         cmocka_unit_test(killed_anywhere_the_next_agent_converges_with_the_server),
         cmocka_unit_test(once_makes_the_node_what_the_last_good_plan_wants),
     };
