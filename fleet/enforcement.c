@@ -2,12 +2,14 @@
  * fleet/enforcement.c - who makes the guarantees and limits of a tenant's jobs true: the part of
  * the answer to an upload that says what is enforced where.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/read.h"
 #include "fleet/rules.h"
 #include "fleet/site.h"
+
+#define JOB_TEXT_MAX (NAME_SIZE + 64) /* ,"JOB":{"guarantee":"unplaced","limit":"unplaced"} */
 
 const char *enforcement_name(enum enforcement enforcement)
 {
@@ -38,41 +40,59 @@ static void look_at_site(const struct view *view, const struct site *site,
     }
 }
 
-static json_t *job_to_json(const struct policy_job *job, const struct worst *worst)
+/* "JOB":{"guarantee":"...","limit":"..."}; names need no escapes. Returns the end. */
+static char *write_job(char *at, const struct policy_job *job, const struct worst *worst)
 {
     const char *guarantee = worst->placed ? enforcement_name(worst->by.guarantee) : "unplaced";
     const char *limit = worst->placed ? enforcement_name(worst->by.limit) : "unplaced";
-    OWN(json) json_t *object = json_object();
-    if (object == NULL)
-        return NULL;
-    if (job->guarantee.kind != BANDWIDTH_NONE && !write_text(object, "guarantee", guarantee))
-        return NULL;
-    if (job->limit.kind != BANDWIDTH_NONE && !write_text(object, "limit", limit))
-        return NULL;
-    return GIVE(object);
+    bool guarantees = job->guarantee.kind != BANDWIDTH_NONE;
+    bool limits = job->limit.kind != BANDWIDTH_NONE;
+    at += sprintf(at, "\"%s\":{", job->name);
+    if (guarantees)
+        at += sprintf(at, "\"guarantee\":\"%s\"", guarantee);
+    if (limits)
+        at += sprintf(at, "%s\"limit\":\"%s\"", guarantees ? "," : "", limit);
+    *at++ = '}';
+    return at;
 }
 
-json_t *enforcement_of_policy(const struct view *view, const char *tenant)
+static char *write_all(const struct policy *policy, const struct worst *worst)
+{
+    char *text = malloc(policy->job_count * JOB_TEXT_MAX + sizeof("{}"));
+    if (text == NULL)
+        return NULL;
+    char *at = text;
+    *at++ = '{';
+    for (size_t i = 0; i < policy->job_count; i++) {
+        if (i > 0)
+            *at++ = ',';
+        at = write_job(at, &policy->jobs[i], &worst[i]);
+    }
+    strcpy(at, "}");
+    return text;
+}
+
+char *enforcement_text(const struct view *view, const char *tenant)
 {
     const struct view_tenant *owner = view_tenant_get(view, tenant);
-    OWN(json) json_t *object = json_object();
-    if (object == NULL || owner == NULL || owner->policy == NULL)
-        return GIVE(object);
+    if (owner == NULL || owner->policy == NULL)
+        return strdup("{}");
     const struct policy *policy = owner->policy;
     OWN(mem) void *memory = calloc(policy->job_count + 1, sizeof(struct worst));
     struct worst *worst = memory;
     struct site_index index;
     site_index_init(&index);
-    for (size_t i = 0; i < view->node_count; i++)
-        if (view_tenant_is_on(view, tenant, &view->nodes[i]))
-            site_index_add_node(&index, view, &view->nodes[i]);
+    site_index_add_tenant(&index, view, tenant);
     site_index_finish(&index);
     bool failed = worst == NULL || index.nomem;
     for (size_t i = 0; i < index.site_count && !failed; i++)
         look_at_site(view, &index.sites[i], policy, tenant, worst);
     site_index_release(&index);
-    for (size_t i = 0; i < policy->job_count && !failed; i++)
-        failed =
-            !write_member(object, policy->jobs[i].name, job_to_json(&policy->jobs[i], &worst[i]));
-    return failed ? NULL : GIVE(object);
+    return failed ? NULL : write_all(policy, worst);
+}
+
+json_t *enforcement_of_policy(const struct view *view, const char *tenant)
+{
+    OWN(str) char *text = enforcement_text(view, tenant);
+    return text == NULL ? NULL : json_loads(text, 0, NULL);
 }

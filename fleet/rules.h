@@ -59,3 +59,6 @@ const char *enforcement_name(enum enforcement enforcement);
  * only where a guarantee/limit is set; "unplaced" when the job has no placed node with inventory.
  */
 json_t *enforcement_of_policy(const struct view *view, const char *tenant);
+/* The same as canonical text, which the writer thread puts into its answer as it is: a tree of it
+ * was an eighth of that thread's time. free() it; NULL = no memory. */
+char *enforcement_text(const struct view *view, const char *tenant);

@@ -123,6 +123,15 @@ void site_index_add_node(struct site_index *index, const struct view *view,
     free(placed);
 }
 
+void site_index_add_tenant(struct site_index *index, const struct view *view, const char *tenant)
+{
+    size_t placed;
+    view_placements_of(view, tenant, &placed);
+    for (size_t i = 0; placed > 0 && i < view->node_count; i++)
+        if (view_tenant_is_on(view, tenant, &view->nodes[i]))
+            site_index_add_node(index, view, &view->nodes[i]);
+}
+
 void site_index_finish(struct site_index *index)
 {
     size_t at = 0;

@@ -36,6 +36,8 @@ void site_index_release(struct site_index *index);
 /* Adds the node's ports. Placements whose job is in no policy do not count. */
 void site_index_add_node(struct site_index *index, const struct view *view,
                          const struct view_node *node);
+/* All nodes that a placement of the tenant covers; no look at any node when it has none. */
+void site_index_add_tenant(struct site_index *index, const struct view *view, const char *tenant);
 /* After the last node: makes site->jobs valid. */
 void site_index_finish(struct site_index *index);
 

@@ -82,11 +82,28 @@ bool view_placed_on(const struct placement *placement, const struct view_node *n
     return named || selector_matches(placement, node);
 }
 
+size_t view_placements_of(const struct view *view, const char *tenant, size_t *out_count)
+{
+    size_t low = 0, high = view->placement_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(view->placements[middle]->tenant, tenant) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < view->placement_count && strcmp(view->placements[end]->tenant, tenant) == 0)
+        end++;
+    *out_count = end - low;
+    return low;
+}
+
 bool view_tenant_is_on(const struct view *view, const char *tenant, const struct view_node *node)
 {
-    for (size_t i = 0; i < view->placement_count; i++)
-        if (strcmp(view->placements[i]->tenant, tenant) == 0 &&
-            view_placed_on(view->placements[i], node))
+    size_t count, first = view_placements_of(view, tenant, &count);
+    for (size_t i = first; i < first + count; i++)
+        if (view_placed_on(view->placements[i], node))
             return true;
     return false;
 }

@@ -47,5 +47,7 @@ const struct placement *view_placement_get(const struct view *view, const char *
                                            const char *job);
 /* True when the placement covers the node. */
 bool view_placed_on(const struct placement *placement, const struct view_node *node);
+/* Index of the tenant's first placement; the others follow it. *out_count may be 0. */
+size_t view_placements_of(const struct view *view, const char *tenant, size_t *out_count);
 /* True when a placement of the tenant covers the node. */
 bool view_tenant_is_on(const struct view *view, const char *tenant, const struct view_node *node);

@@ -47,6 +47,10 @@ static void each_node(struct write *w, world_node_fn *fn, void *arg)
 
 static enum err_code describe(struct write *w, json_t *answer, struct err *err)
 {
+    if (w->mode == WRITE_STORE && w->current != 0) {
+        w->enforcement = enforcement_text(&w->world->view, w->tenant);
+        return w->enforcement == NULL ? err_nomem(err) : ERR_OK;
+    }
     json_t *enforcement = enforcement_of_policy(&w->world->view, w->tenant);
     if (enforcement == NULL || json_object_set_new(answer, "enforcement", enforcement) != 0)
         return err_nomem(err);

@@ -79,6 +79,7 @@ void write_release(struct write *w)
     finding_list_release(&w->findings);
     effects_drop(&w->effects);
     json_decref(w->answer);
+    free(w->enforcement);
     blob_unref(w->blob);
     preview_free(w->preview);
     free(w->text);
@@ -237,16 +238,14 @@ static enum err_code check(struct write *w, struct err *err)
  * much as the rules. */
 static enum err_code write_answer_text(struct write *w, struct err *err)
 {
-    const json_t *enforcement = json_object_get(w->answer, "enforcement");
     json_int_t label = json_integer_value(json_object_get(w->answer, "label"));
-    OWN(str) char *inner = enforcement == NULL ? NULL : json_canonical(enforcement, NULL);
+    const char *inner = w->enforcement;
     OWN(json) json_t *list = w->findings.count == 0 ? NULL : finding_list_to_json(&w->findings);
     OWN(str) char *findings = list == NULL ? strdup("[]") : json_canonical(list, NULL);
     char label_text[32] = "", *text = NULL;
     if (label != 0)
         snprintf(label_text, sizeof(label_text), ",\"label\":%lld", (long long)label);
-    if ((enforcement != NULL && inner == NULL) || findings == NULL ||
-        (w->findings.count > 0 && list == NULL))
+    if (findings == NULL || (w->findings.count > 0 && list == NULL))
         return err_nomem(err);
     int n = asprintf(&text, "{%s%s%s\"findings\":%s,\"generation\":%lld%s,\"revision\":%lld%s}",
                      inner == NULL ? "" : "\"enforcement\":", inner == NULL ? "" : inner,

@@ -36,7 +36,8 @@ struct write_kind {
     void (*swap)(struct write *w);
     /* Nodes whose plan may depend on the value as it is in the world now. NULL = none. */
     void (*each_node)(struct write *w, world_node_fn *fn, void *arg);
-    /* Adds members to the answer while the new value is in the world; may be NULL. */
+    /* Adds members to the answer, or sets w->enforcement when a stored value is replaced, while
+     * the new value is in the world; may be NULL. */
     enum err_code (*describe)(struct write *w, json_t *answer, struct err *err);
     /* SQL; sets w->revision. */
     enum err_code (*store)(struct write *w, struct db_tx *tx, struct err *err);
@@ -77,6 +78,7 @@ struct write {
     int64_t revision, generation;
     struct effects effects;
     json_t *answer;    /* owned */
+    char *enforcement; /* owned, a member of the answer as text; NULL = none, or in answer */
     struct blob *blob; /* owned; the answer as text, NULL = of answer */
     /* refusal */
     int refusal; /* status, 0 = none */

@@ -25,9 +25,12 @@ static void add_nodes(struct site_index *index, const struct view *view,
             site_index_add_node(index, view, node);
         return;
     }
+    if (change->tenant != NULL) {
+        site_index_add_tenant(index, view, change->tenant);
+        return;
+    }
     for (size_t i = 0; i < view->node_count; i++)
-        if (change->tenant == NULL || view_tenant_is_on(view, change->tenant, &view->nodes[i]))
-            site_index_add_node(index, view, &view->nodes[i]);
+        site_index_add_node(index, view, &view->nodes[i]);
 }
 
 void rules_check(const struct view *view, const struct change *change,
