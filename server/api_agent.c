@@ -270,6 +270,8 @@ static void settle_receipt(struct task *task)
     struct world_node *node = world_node_get(task->app->world, rt->node);
     node->receipt = rt->note;
     node->drifted = false;
+    free(node->state);
+    node->state = NULL;
     world_node_resync(task->app->world, node);
 }
 
@@ -398,6 +400,10 @@ static void settle_state(struct task *task)
 {
     struct state_task *st = (struct state_task *)task;
     struct world_node *node = world_node_get(task->app->world, st->node);
+    if (node->state != NULL) { /* its first plan will be compared with the newest */
+        free(node->state);
+        node->state = GIVE(st->text);
+    }
     if (!st->compared || node->drifted == st->differs)
         return;
     node->drifted = st->differs;

@@ -37,6 +37,23 @@ static void show_plan(struct app *app, struct world_node *node, const struct pla
         publish_put(app->publish, entry);
 }
 
+/* What the node said before the world was loaded, against its first plan after that. */
+static bool state_differs(const struct world_node *node, const struct plan *plan)
+{
+    OWN(json) json_t *document = NULL;
+    OWN_STATE struct state state;
+    struct err err = ERR_INIT;
+    char observed[DIGEST_TEXT_MAX];
+    state_init(&state);
+    /* A receipt of another plan says already that the node is not there yet. */
+    return strcmp(node->receipt.digest, plan->digest) == 0 &&
+           json_parse_limit(node->state, strlen(node->state), HTTP_BODY_LARGE_MAX, false, &document,
+                            &err) == ERR_OK &&
+           state_from_json(document, &state, &err) == ERR_OK &&
+           plan_observed_digest(plan, &state, observed, &err) == ERR_OK &&
+           strcmp(observed, plan->digest) != 0;
+}
+
 /* Compiles one node. A failure is the node's problem, shown on it; it is tried again with the next
  * change that touches the node. */
 static void plan_node(struct app *app, size_t index)
@@ -56,7 +73,9 @@ static void plan_node(struct app *app, size_t index)
     }
     if (code == ERR_OK) {
         if (changed)
-            node->drifted = false;
+            node->drifted = node->state != NULL && state_differs(node, plan);
+        free(node->state);
+        node->state = NULL;
         memcpy(node->plan_digest, plan->digest, sizeof(node->plan_digest));
         node->plan_knobs = plan->knob_count;
         node->plan_problem[0] = '\0';

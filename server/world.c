@@ -46,6 +46,7 @@ void world_node_free(struct world_node *node)
         return;
     node_document_release(&node->document);
     inventory_free(node->inventory);
+    free(node->state);
     free(node);
 }
 

@@ -80,6 +80,7 @@ struct world_node {
     size_t plan_knobs;
     char plan_problem[256]; /* "" or why it could not be compiled */
     bool drifted;           /* a state report after the last receipt differs from the plan */
+    char *state; /* after a load, until the first plan: the report that is newer than the receipt */
     struct receipt_note receipt;
     int64_t last_report_us; /* newest of inventory, state and receipt at load */
     enum node_sync sync;

@@ -183,6 +183,8 @@ static void load_reports(struct world_node *node, const struct db_node *row)
         bytes_digest(row->receipt, strlen(row->receipt), digest);
         receipt_note_of(receipt, digest, &node->receipt);
         node->receipt.id = -1; /* there is one; its number is not needed again */
+        if (row->state != NULL && row->state_us > row->receipt_us)
+            node->state = strdup(row->state); /* without memory the next report says it again */
     }
     node->last_report_us = newest(row->inventory_us, newest(row->state_us, row->receipt_us));
 }

@@ -17,6 +17,30 @@ def picture(server):
     return {p: (a.status, a.etag, a.body) for p in paths for a in [server.get(p)]}
 
 
+def drift(tap, server, agent):
+    """A state that differed from the plan is not forgotten, one before the last receipt is."""
+    def sync():
+        planned(server, "n1")
+        return server.get("/v1/nodes/n1").json["sync"]
+
+    def restart():
+        must_be_zero = server.stop()
+        server.start()
+        return must_be_zero
+
+    must(agent.state(lambda knob: knob.update(live=0) if knob["kind"] == "dcb.ets" else None), 200)
+    tap.equal(sync(), "pending", "a node whose state differs is not in sync")
+    tap.equal((restart(), sync()), (0, "pending"), "nor is it after a restart")
+    must(agent.state(), 200)
+    tap.equal((sync(), restart(), sync()), ("in-sync", 0, "in-sync"), "a good state ends that")
+    must(agent.state(lambda knob: knob.update(live=0) if knob["kind"] == "dcb.ets" else None), 200)
+    server.stop()
+    server.start()
+    must(agent.receipt("drift"), 201)
+    tap.equal((sync(), restart(), sync()), ("in-sync", 0, "in-sync"),
+              "and so does a receipt, whatever the state before it was")
+
+
 def main():
     args, tap = arguments(), Tap()
     server = Server(args).start()
@@ -58,6 +82,7 @@ def main():
     agent.digest = digest
     tap.status(agent.fetch(), 204, "the agent's plan is not new to it")
 
+    drift(tap, server, agent)
     label = server.get("/v1/tenants/a/placements/nlp_job").json["label"]
     must(server.call("DELETE", "/v1/tenants/a/placements/nlp_job", headers={"If-Match": "*"}), 200)
     tap.equal(must(server.put("/v1/tenants/a/placements/cv_job", {"nodes": ["n1"]}), 201)
