@@ -206,11 +206,11 @@ static inline void forget(struct request *request)
     request_wait_until(request, mono_ns() + 1000 * NS_PER_S, ignore, &fired);
 }
 
-static struct blob *big;
+static struct blob *_Atomic big; /* made while the server runs */
 
 static inline void send_big(struct request *request)
 {
-    request_reply_blob(request, 200, big);
+    request_reply_blob(request, 200, atomic_load(&big));
 }
 
 static const struct route table[] = {

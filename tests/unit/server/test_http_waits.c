@@ -194,18 +194,19 @@ static void a_client_that_does_not_take_its_answer_is_cut(void **state)
     size_t len = (size_t)64 << 20;
     char *data = calloc(1, len);
     assert_non_null(data);
-    big = blob_new(data, len, NULL, "text/plain");
+    struct blob *made = blob_new(data, len, NULL, "text/plain");
+    atomic_store(&big, made);
     int fd = raw_open(port);
     send_get(fd, "/big", 0);
     char byte;
     assert_int_equal(recv(fd, &byte, 1, 0), 1);
     sleep_ms(1200);
     assert_int_equal(fixture_connections(server), 1);
-    assert_int_equal(atomic_load(&big->refs), 2);
+    assert_int_equal(atomic_load(&made->refs), 2);
     atomic_store(&skew_ns, 2000 * NS_PER_S);
     assert_soon(fixture_connections(server) == 0);
-    assert_soon(atomic_load(&big->refs) == 1);
-    blob_unref(big);
+    assert_soon(atomic_load(&made->refs) == 1);
+    blob_unref(made);
     close(fd);
 }
 
