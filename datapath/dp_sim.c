@@ -200,8 +200,9 @@ bool sim_foreign_flows(const struct dp_sim *sim, const char *subject)
     return false;
 }
 
+/* The state shares the value: sim_put() exchanges values and changes none. */
 static enum err_code observe_value(const struct dp_sim *sim, const struct knob_kind *kind,
-                                   const char *subject, const char *id, const json_t *value,
+                                   const char *subject, const char *id, json_t *value,
                                    struct state *out, struct err *err)
 {
     struct state_knob knob = {.kind = kind, .owner = owner_of(sim, kind, subject, value)};
@@ -209,11 +210,11 @@ static enum err_code observe_value(const struct dp_sim *sim, const struct knob_k
     snprintf(knob.id, sizeof(knob.id), "%s", id);
     if (kind->view == KNOB_VIEW_NEXT_BOOT) {
         knob.live = json_string(sim_modparam_live(id));
-        knob.persisted = json_deep_copy(value);
-        knob.next_boot = json_deep_copy(value);
+        knob.persisted = json_incref(value);
+        knob.next_boot = json_incref(value);
         knob.owner = KNOB_OWNER_STELLAR;
     } else {
-        knob.live = json_deep_copy(value);
+        knob.live = json_incref(value);
     }
     return state_add(out, &knob, err);
 }
