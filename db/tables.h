@@ -73,6 +73,9 @@ ERR_MUST_CHECK enum err_code tenant_put(struct db_tx *tx, const char *name, cons
 /* The current policy, the placements (their labels stay) and the tokens of the tenant go with it;
  * ERR_NOT_FOUND. */
 ERR_MUST_CHECK enum err_code tenant_delete(struct db_tx *tx, const char *name, struct err *err);
+/* When it was made; INT64_MAX = there is none. */
+ERR_MUST_CHECK enum err_code tenant_created(struct db_ro *ro, const char *name, int64_t *out_us,
+                                            struct err *err);
 ERR_MUST_CHECK enum err_code tenant_list(struct db_ro *ro, const char *after, int limit,
                                          db_tenant_fn *fn, void *arg, struct err *err);
 

@@ -68,6 +68,13 @@ enum err_code tenant_delete(struct db_tx *tx, const char *name, struct err *err)
     return code == ERR_OK ? revision_retire(tx, revision, err) : code;
 }
 
+enum err_code tenant_created(struct db_ro *ro, const char *name, int64_t *out_us, struct err *err)
+{
+    *out_us = INT64_MAX;
+    return stmt_number(ro->conn, "SELECT created_us FROM tenants WHERE name = $1",
+                       VALUES(TEXT(name)), out_us, err);
+}
+
 enum err_code tenant_list(struct db_ro *ro, const char *after, int limit, db_tenant_fn *fn,
                           void *arg, struct err *err)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "db/tables.h"
 #include "fleet/name.h"
 
 void api_reply_published(struct request *request, const char *key, const char *what)
@@ -47,4 +48,12 @@ const char *api_own_tenant(const struct request *request)
 {
     const struct principal *who = request_principal(request);
     return who->role == ROLE_TENANT_ADMIN || who->role == ROLE_TENANT_USER ? who->tenant : NULL;
+}
+
+enum err_code api_own_since(struct db_ro *ro, const struct request *request, int64_t *out_us,
+                            struct err *err)
+{
+    const char *tenant = api_own_tenant(request);
+    *out_us = 0;
+    return tenant == NULL ? ERR_OK : tenant_created(ro, tenant, out_us, err);
 }

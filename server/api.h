@@ -76,3 +76,7 @@ void api_set_time(json_t *object, const char *key, int64_t wall_us);  /* 0 is le
 void api_set_text(json_t *object, const char *key, const char *text); /* "" and NULL are left out */
 /* The caller's tenant when it is a tenant's role, else NULL. */
 const char *api_own_tenant(const struct request *request);
+/* Rows older than *out_us are not for the caller: they tell of another tenant that had its name
+ * before. 0 when it is no tenant's role. */
+ERR_MUST_CHECK enum err_code api_own_since(struct db_ro *ro, const struct request *request,
+                                           int64_t *out_us, struct err *err);

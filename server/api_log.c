@@ -14,6 +14,8 @@
 static bool on_audit(void *arg, const struct db_audit *row)
 {
     struct page *page = arg;
+    if (row->time_us < page->since_us)
+        return false;
     json_t *item = json_pack("{sI, ss, ss, ss}", "id", (json_int_t)row->id, "actor", row->actor,
                              "action", row->action, "subject", row->subject);
     if (item != NULL) {
@@ -31,6 +33,9 @@ static bool on_audit(void *arg, const struct db_audit *row)
 static enum err_code read_audit(struct db_ro *ro, struct page *page, struct err *err)
 {
     const char *tenant = page->subject[0] == '\0' ? NULL : page->subject;
+    enum err_code code = api_own_since(ro, page->request, &page->since_us, err);
+    if (code != ERR_OK)
+        return code;
     return audit_list(ro, tenant, page->after_number, page_limit(page), on_audit, page, err);
 }
 
@@ -71,7 +76,7 @@ static bool on_event(void *arg, const struct db_event *row)
     struct event_scan *scan = arg;
     struct page *page = scan->page;
     scan->rows++;
-    if (is_seen(page, row->subject)) {
+    if (row->time_us >= page->since_us && is_seen(page, row->subject)) {
         if (json_array_size(page->items) == (size_t)page->size) {
             scan->full = true;
             return false;
@@ -89,7 +94,7 @@ static bool on_event(void *arg, const struct db_event *row)
 static enum err_code read_events(struct db_ro *ro, struct page *page, struct err *err)
 {
     struct event_scan scan = {.page = page, .last = page->after_number};
-    enum err_code code = ERR_OK;
+    enum err_code code = api_own_since(ro, page->request, &page->since_us, err);
     for (int i = 0; i < EVENT_SCANS_MAX && code == ERR_OK && !scan.full; i++) {
         scan.rows = 0;
         /* Without a filter the page's own size is enough. */

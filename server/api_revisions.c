@@ -24,6 +24,8 @@ static bool on_revision(void *arg, const struct db_revision *row)
 {
     struct page *page = arg;
     char etag[32];
+    if (row->created_us < page->since_us)
+        return false;
     etag_format(row->number, etag);
     json_t *item = revision_to_json(row);
     if (item != NULL)
@@ -33,6 +35,9 @@ static bool on_revision(void *arg, const struct db_revision *row)
 
 static enum err_code read_revisions(struct db_ro *ro, struct page *page, struct err *err)
 {
+    enum err_code code = api_own_since(ro, page->request, &page->since_us, err);
+    if (code != ERR_OK)
+        return code;
     return revision_list(ro, page->subject, page->after_number, page_limit(page), on_revision, page,
                          err);
 }
@@ -49,13 +54,17 @@ static void list(struct request *request, const char *doc)
 struct one {
     struct request *request;
     char doc[PUBLISH_KEY_SIZE];
-    int64_t number;
+    int64_t number, since_us;
+    bool found;
     json_t *answer;
 };
 
 static bool on_one(void *arg, const struct db_revision *row)
 {
     struct one *one = arg;
+    one->found = row->created_us >= one->since_us;
+    if (!one->found)
+        return false;
     one->answer = revision_to_json(row);
     if (one->answer != NULL)
         json_object_set_new(one->answer, "document", json_loads(row->body, 0, NULL));
@@ -65,7 +74,12 @@ static bool on_one(void *arg, const struct db_revision *row)
 static enum err_code read_one(struct db_ro *ro, void *arg, struct err *err)
 {
     struct one *one = arg;
-    enum err_code code = revision_get(ro, one->doc, one->number, on_one, one, err);
+    enum err_code code = api_own_since(ro, one->request, &one->since_us, err);
+    if (code == ERR_OK)
+        code = revision_get(ro, one->doc, one->number, on_one, one, err);
+    if (code == ERR_OK && !one->found)
+        return err_set(err, ERR_NOT_FOUND, "revision %lld is another tenant's",
+                       (long long)one->number);
     return code == ERR_OK && one->answer == NULL ? err_nomem(err) : code;
 }
 

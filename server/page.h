@@ -21,6 +21,7 @@ struct page {
     char after[PAGE_KEY_SIZE];   /* "" = from the start */
     char subject[PAGE_KEY_SIZE]; /* the handler's own: a document, a node, a tenant */
     int64_t after_number;        /* `after` as a number, 0 = from the start */
+    int64_t since_us;            /* older rows are not shown: api_own_since() */
     json_t *items;               /* owned */
     char last[PAGE_KEY_SIZE];    /* key of the last item taken */
     bool more;                   /* there are items behind it */

@@ -113,6 +113,23 @@ def end_of_a_tenant(tap, server):
     must(server.put("/v1/tenants/mine", {}), 201)
     tap.status(server.get("/v1/tenants/mine/policy"), 404, "a new tenant of that name has no policy")
     tap.equal(server.get("/v1/tenants/mine/placements").json["items"], [], "and no placements")
+    heir = server.token("tenant-admin", "mine")["token"]
+    url = "/v1/tenants/mine/policy/revisions"
+    tap.equal(server.get(url, token=heir).json["items"], [], "nor does it see revisions of the old")
+    tap.status(server.get(url + "/1", token=heir), 404, "not even by number")
+    tap.status(server.get(url + "/1"), 200, "which the operator still can")
+    for path in ("/v1/audit", "/v1/audit?page_token=39", "/v1/audit?page_size=1"):
+        rows = server.get(path, token=heir).json["items"]
+        tap.ok(all(r["action"] == "tenant.put" for r in rows) and len(rows) < 2,
+               f"{path} begins with its own making", rows)
+    for path in ("/v1/events", "/v1/events?after=1&page_size=2"):
+        rows = server.get(path, token=heir).json["items"]
+        tap.equal([r["kind"] for r in rows], ["tenant.changed"], f"{path} too")
+    must(server.put("/v1/tenants/mine/policy", {"qos_policy": {"mine": {"priority": 2}}},
+                    token=heir), 201)
+    tap.equal([r["number"] for r in server.get(url, token=heir).json["items"]], [2],
+              "its own revisions it sees")
+    must(server.call("DELETE", "/v1/tenants/mine/policy", headers={"If-Match": "*"}), 200)
     planned(server, "n1")
     plan = server.get("/v1/nodes/n1/plan").body.decode()
     tap.ok('"tenant":"mine"' not in plan and '"tenant":"other-tenant"' in plan,

@@ -82,6 +82,21 @@ static void fill(struct table_test *t, const char *tenant, const char *doc)
     assert_ok(placement_put(&t->tx, tenant, "j", label, "{}", &number, &err));
 }
 
+static void a_tenant_knows_when_it_was_made(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    int64_t revision = 0, us = 0;
+    assert_ok(tenant_created(t->ro, "a", &us, &err));
+    assert_true(us == INT64_MAX);
+    assert_ok(tenant_put(&t->tx, "a", "{}", &revision, &err));
+    assert_ok(tenant_created(t->ro, "a", &us, &err));
+    assert_int_equal(us, db_tx_now_us(&t->tx));
+    assert_ok(tenant_delete(&t->tx, "a", &err));
+    assert_ok(tenant_created(t->ro, "a", &us, &err));
+    assert_true(us == INT64_MAX);
+}
+
 static void a_deleted_tenant_takes_its_policy_placements_and_tokens_along(void **state)
 {
     struct table_test *t = *state;
@@ -145,6 +160,7 @@ int main(void)
         table_test(a_change_counts_the_revision_up_and_keeps_the_creation_time),
         table_test(tenants_are_listed_by_name_in_pages),
         table_test(deleting_an_unknown_tenant_is_not_found),
+        table_test(a_tenant_knows_when_it_was_made),
         table_test(a_deleted_tenant_takes_its_policy_placements_and_tokens_along),
         table_test(a_tenant_that_comes_back_finds_its_labels_and_revision_numbers),
         table_test(a_revision_never_comes_back_with_its_name),
