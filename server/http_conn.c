@@ -102,8 +102,11 @@ void http_on_completed(void *cls, struct MHD_Connection *con, void **con_cls,
     if (request == NULL)
         return;
     *con_cls = NULL;
+    /* A connection that is cut while it waits ends here beside the thread that answers it. */
+    bool answered = atomic_load(&request->state) == STATE_ANSWERED;
     log_debug("http", "%s %s %d %zu bytes, %s, %s (request %s)", request_method(request),
-              request->url.path, request->status, request->response_len,
+              request->url.path, answered ? request->status : 0,
+              answered ? request->response_len : 0,
               request->principal.name[0] != '\0' ? request->principal.name : "-",
               code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "sent" : "cut", request->id);
     conn_deadline_set(request->conn, http_now_ns(server) + server->idle_ns);
@@ -168,6 +171,8 @@ static void body_parse(struct request *request)
 static enum MHD_Result queue(struct request *request)
 {
     struct http_server *server = request->server;
+    if (request->blob != NULL)
+        request->response = http_blob_response(request);
     if (request->response == NULL)
         return MHD_NO;
     if (request->status >= 500)
