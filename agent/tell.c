@@ -150,6 +150,11 @@ void agent_count_fight(struct agent *agent, struct receipt *receipt)
                    (int)(AGENT_FIGHT_PAUSE_NS / NS_PER_S));
 }
 
+static enum err_code set_node(json_t *document, const char *node, struct err *err)
+{
+    return json_object_set_new(document, "node", json_string(node)) == 0 ? ERR_OK : err_nomem(err);
+}
+
 void agent_tell_inventory(struct agent *agent)
 {
     OWN(json) json_t *inventory = NULL;
@@ -157,7 +162,9 @@ void agent_tell_inventory(struct agent *agent)
     char digest[DIGEST_TEXT_MAX];
     if (!agent->started)
         return;
-    if (dp_inventory(agent->dp, &inventory, &err) || json_digest(inventory, digest, &err)) {
+    /* The name lets the server refuse a token that is another node's. */
+    if (dp_inventory(agent->dp, &inventory, &err) || set_node(inventory, agent->node, &err) ||
+        json_digest(inventory, digest, &err)) {
         log_error("agent", "node %s: no inventory: %s", agent->node, err.text);
         return;
     }

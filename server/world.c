@@ -366,7 +366,15 @@ void world_each_of_tenant(struct world *world, const char *tenant, world_node_fn
         world_each_placed(world, world->view_placements[i], fn, arg);
 }
 
-static enum node_sync sync_of(const struct world_node *node)
+/* With a profile there is something for every node; one whose ports nobody knows yet cannot be
+ * idle. */
+static enum node_sync sync_untold(const struct world *world, const struct world_node *node)
+{
+    bool unreported = world->fabric != NULL && node->inventory == NULL;
+    return node->plan_knobs == 0 && !unreported ? NODE_IDLE : NODE_PENDING;
+}
+
+static enum node_sync sync_of(const struct world *world, const struct world_node *node)
 {
     const struct receipt_note *receipt = &node->receipt;
     if (node->dirty || !node->planned)
@@ -374,7 +382,7 @@ static enum node_sync sync_of(const struct world_node *node)
     if (node->plan_problem[0] != '\0')
         return NODE_FAILED;
     if (receipt->id == 0)
-        return node->plan_knobs == 0 ? NODE_IDLE : NODE_PENDING;
+        return sync_untold(world, node);
     if (strcmp(receipt->digest, node->plan_digest) != 0)
         return NODE_PENDING;
     if (strcmp(receipt->observed, node->plan_digest) != 0)
@@ -395,7 +403,7 @@ static enum node_sync sync_of(const struct world_node *node)
 void world_node_resync(struct world *world, struct world_node *node)
 {
     world->sync_counts[node->sync]--;
-    node->sync = sync_of(node);
+    node->sync = sync_of(world, node);
     world->sync_counts[node->sync]++;
     node->touched = true;
     world->any_touched = true;

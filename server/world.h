@@ -43,8 +43,8 @@ enum node_sync {
     NODE_IDLE = 0, /* nothing is wanted of it and it never applied anything */
     NODE_PLANNING, /* its plan is being compiled */
     NODE_IN_SYNC,  /* last receipt: digest and observed are the plan's, and no drift since */
-    NODE_PENDING,
-    NODE_FAILED, /* rolled back, refused, stuck, or applied and found otherwise */
+    NODE_PENDING,  /* also a node that never reported its ports, once there is a profile */
+    NODE_FAILED,   /* rolled back, refused, stuck, or applied and found otherwise */
     NODE_SYNC_COUNT,
 };
 const char *node_sync_name(enum node_sync sync);
