@@ -100,6 +100,7 @@ struct request {
 
     /* The answer; written by the thread that claimed, read after STATE_ANSWERED. */
     struct MHD_Response *response;
+    struct blob *blob; /* owned; the answer, of which the library's thread makes the response */
     int status;
     size_t response_len;
     struct header_extra extra[HTTP_HEADERS_EXTRA_MAX];
@@ -166,7 +167,9 @@ void request_unref(struct request *request);
 /* http_head.c: true = go on and read the body; false = a refusal is made (state ANSWERED). */
 bool http_head_check(struct request *request, const char *method);
 
-/* http_reply.c: answers by this layer, before any handler. */
+/* http_reply.c: the response of request->blob, which it takes; NULL = no memory. */
+struct MHD_Response *http_blob_response(struct request *request);
+/* Answers by this layer, before any handler. */
 void http_reply_empty(struct request *request, int status);
 void http_refuse(struct request *request, int status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

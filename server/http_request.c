@@ -58,6 +58,7 @@ static void request_free(struct request *request)
     }
     if (request->response != NULL)
         MHD_destroy_response(request->response);
+    blob_unref(request->blob);
     json_decref(request->json);
     free(request->body);
     free(request->headers);
