@@ -190,7 +190,8 @@ class Bench:
 
     def agents(self):
         count = self.args.agents
-        print(f"upload until {count} dp_sim agents applied and receipted (real HTTP, one load process)")
+        print(f"upload until {count} dp_sim agents applied and receipted (real HTTP, one load "
+              "process, the agents' state folders in memory)")
         server = Stellard(self.args.objdir, self.folder)
         with open(f"{self.args.srcdir}/tests/lab/demo/fabric.json", encoding="utf-8") as f:
             fabric = json.load(f)
