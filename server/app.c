@@ -103,6 +103,21 @@ static enum err_code store_admin(struct db_tx *tx, void *arg, struct err *err)
     return code != ERR_OK ? code : audit_add(tx, &audit, err);
 }
 
+/* DATA/url is written last of a first start: with it there, a store without an admin was lost, or
+ * put back without its log. Starting anew in silence would hide that. */
+static enum err_code check_not_lost(const char *data_dir, struct err *err)
+{
+    char path[APP_PATH_MAX];
+    snprintf(path, sizeof(path), "%s/url", data_dir);
+    if (access(path, F_OK) != 0)
+        return ERR_OK;
+    return err_set(err, ERR_CONFLICT,
+                   "a server has run in %s, but stellar.db there knows no admin's token: the store "
+                   "is lost or incomplete. Restore stellar.db together with stellar.db-wal, or "
+                   "remove %s to go on with what is there and a new admin.token",
+                   data_dir, path);
+}
+
 /* The file comes before the row: after a crash in between there is a file whose token is not known,
  * and the next start writes a new one. */
 static enum err_code make_admin(struct app *app, const char *data_dir, struct err *err)
@@ -112,6 +127,9 @@ static enum err_code make_admin(struct app *app, const char *data_dir, struct er
     unsigned char id[8];
     enum err_code code = db_read_wait(app->db, look_for_admin, &first, err);
     if (code != ERR_OK || first.have_admin)
+        return code;
+    code = check_not_lost(data_dir, err);
+    if (code != ERR_OK)
         return code;
     token_make("st_", token, first.hash);
     random_bytes(id, sizeof(id));

@@ -2,6 +2,7 @@
 """What must be the same after a clean stop and start."""
 import os
 import stat
+import subprocess
 
 from lib import Agent, POLICY, Server, Tap, arguments, finish, fixture, must, planned
 
@@ -15,6 +16,26 @@ def picture(server):
              "/v1/nodes/n1/state", "/v1/nodes/n1/receipts", "/v1/audit", "/v1/events", "/v1/tokens",
              "/v1/generations/current")
     return {p: (a.status, a.etag, a.body) for p in paths for a in [server.get(p)]}
+
+
+def lost_store(tap, args):
+    """A folder where a server has run, without its store: no silent start from nothing."""
+    server = Server(args).start()
+    server.put("/v1/tenants/a", {})
+    server.kill()
+    token = open(os.path.join(server.data, "admin.token")).read()
+    for name in ("stellar.db", "stellar.db-wal", "stellar.db-shm"):
+        if os.path.exists(os.path.join(server.data, name)):
+            os.unlink(os.path.join(server.data, name))
+    out = subprocess.run([os.path.join(args.objdir, "stellard"), "--data", server.data, "--listen",
+                          "127.0.0.1:0"], capture_output=True, text=True, timeout=60, check=False)
+    tap.ok(out.returncode == 1 and "lost" in out.stderr and "Restore" in out.stderr,
+           "a lost store is said, not replaced in silence", out)
+    tap.equal(open(os.path.join(server.data, "admin.token")).read(), token,
+              "and admin.token stays as it was")
+    server.start()  # removes url, as the message says
+    tap.status(server.get("/v1/tenants/a"), 404, "without url it starts anew")
+    finish(tap, server, "and ends cleanly")
 
 
 def drift(tap, server, agent):
@@ -106,11 +127,11 @@ def main():
                "the others do not end with it")
     finish(tap, server, "it ends cleanly again")
     for bad in (["--listen", "0.0.0.0:0"], ["--listen", "127.0.0.1"], ["--listen", "[::]:0"], []):
-        import subprocess
         argv = [os.path.join(args.objdir, "stellard")] + (["--data", server.data] if bad else []) + bad
         out = subprocess.run(argv, capture_output=True, text=True, timeout=60)
         tap.ok(out.returncode in (1, 2) and out.stderr and not os.path.exists(server.data),
                f"options {bad} are refused before anything is made", out)
+    lost_store(tap, args)
     tap.done()
 
 
