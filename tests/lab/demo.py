@@ -315,7 +315,7 @@ and is applied when each node has read itself back and the digest of that equals
                      "all three nodes prove the generation by matching digests")
 
     def show(self):
-        self.t.head("What the kernels hold, read back by tc, /proc and an independent DCB reader")
+        self.t.head("What the kernels hold, read back by tc, ethtool, rdma, /proc and an independent DCB reader")
         first = None
         for node, ports in NODES.items():
             for ifname in ports:
@@ -342,6 +342,20 @@ and is applied when each node has read itself back and the digest of that equals
         self.t.check("qp_mtu=4096" in k.host, "qp_mtu=4096 is set for the next load of the driver")
         for line in self.guest.must("rdma link show").strip().split("\n"):
             self.t.say(f"   rdma {line.strip()}")
+        self.compare_inventory()
+
+    def compare_inventory(self):
+        """What the agents reported of their NICs, beside ethtool."""
+        for node, ports in NODES.items():
+            told = {p["ifname"]: p for p in self.inventory(node)["ports"]}
+            for ifname in ports:
+                text = self.guest.must(f"ethtool -i {ifname}; ethtool {ifname}")
+                seen = dict(re.findall(r"^\s*(driver|firmware-version|Speed): (\S+)", text, re.M))
+                p = told[ifname]
+                mine = (p["driver"], p["firmware"], f"{p['speed_bps'] // 1_000_000}Mb/s")
+                theirs = (seen.get("driver"), seen.get("firmware-version"), seen.get("Speed"))
+                self.t.check(mine == theirs, f"{node} {ifname}: reported as ethtool shows it: "
+                             + " ".join(mine), str(theirs))
 
     def judge(self, node, ifname, k, quiet):
         where = f"{node} {ifname}"
