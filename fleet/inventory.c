@@ -48,13 +48,9 @@ static void ignore(struct json_reader *r, const char *const *keys)
 
 static bool port_id_is_valid(const char *id)
 {
-    const char *slash = strrchr(id, '/');
-    if (slash == NULL || slash == id || slash[1] == '\0')
-        return false;
-    for (const char *p = id; *p != '\0'; p++)
-        if (*p <= ' ' || *p > '~' || *p == '"' || *p == '\\')
-            return false;
-    return strspn(slash + 1, "0123456789") == strlen(slash + 1);
+    size_t bus = strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-");
+    size_t number = bus > 0 && id[bus] == '/' ? strspn(id + bus + 1, "0123456789") : 0;
+    return number > 0 && id[bus + 1 + number] == '\0' && strspn(id, "_.:-") == 0;
 }
 
 static void port_from_json(struct json_reader *r, struct port *port)
