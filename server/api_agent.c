@@ -116,12 +116,7 @@ void api_agent_inventory(struct request *request)
     snprintf(w->node, sizeof(w->node), "%s", request_principal(request)->node);
     snprintf(w->subject, sizeof(w->subject), "node/%s", w->node);
     enum err_code code = inventory_from_json(document, &iw->inventory, &w->findings, &err);
-    if (code == ERR_OK || code == ERR_INVALID)
-        code = write_set_document(w, document, &err);
-    if (code != ERR_OK)
-        write_fail(w, &err);
-    else
-        write_submit(w);
+    write_submit_document(w, document, code, &err);
 }
 
 /* Plan ---------------------------------------------------------------------------------------- */

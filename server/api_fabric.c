@@ -88,10 +88,7 @@ static enum err_code read_profile(struct fabric_write *fw, struct err *err)
     OWN(json) json_t *document = json_deep_copy(request_json(w->request));
     if (document == NULL)
         return err_nomem(err);
-    enum err_code code = fabric_from_json(document, &fw->fabric, &w->findings, err);
-    if (code == ERR_OK || code == ERR_INVALID)
-        code = write_set_document(w, document, err);
-    return code;
+    return fabric_from_json(document, &fw->fabric, &w->findings, err);
 }
 
 static void submit(struct request *request, enum write_mode mode)
@@ -110,10 +107,7 @@ static void submit(struct request *request, enum write_mode mode)
         w->mode = mode;
     strcpy(w->subject, "fabric");
     enum err_code code = read_profile(fw, &err);
-    if (code != ERR_OK)
-        write_fail(w, &err);
-    else
-        write_submit(w);
+    write_submit_document(w, request_json(request), code, &err);
 }
 
 void api_fabric_get(struct request *request)

@@ -186,12 +186,7 @@ void api_node_put(struct request *request)
     struct write *w = &nw->base;
     const json_t *document = request_json(request);
     enum err_code code = node_document_read(document, w->node, &nw->document, &w->findings, &err);
-    if (code == ERR_OK || code == ERR_INVALID)
-        code = write_set_document(w, document, &err);
-    if (code != ERR_OK)
-        write_fail(w, &err);
-    else
-        write_submit(w);
+    write_submit_document(w, document, code, &err);
 }
 
 void api_node_delete(struct request *request)

@@ -224,12 +224,7 @@ void api_placement_put(struct request *request)
                                    &err);
     else
         err_nomem(&err);
-    if (code == ERR_OK || code == ERR_INVALID)
-        code = write_set_document(w, document, &err);
-    if (code != ERR_OK)
-        write_fail(w, &err);
-    else
-        write_submit(w);
+    write_submit_document(w, document, code, &err);
 }
 
 void api_placement_delete(struct request *request)

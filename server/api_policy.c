@@ -171,12 +171,7 @@ static void submit(struct request *request, enum write_mode mode)
         w->mode = mode;
     const json_t *document = request_json(request);
     enum err_code code = policy_from_json(document, &pw->policy, &w->findings, &err);
-    if (code == ERR_OK || code == ERR_INVALID)
-        code = write_set_document(w, document, &err);
-    if (code != ERR_OK)
-        write_fail(w, &err);
-    else
-        write_submit(w);
+    write_submit_document(w, document, code, &err);
 }
 
 void api_policy_get(struct request *request)

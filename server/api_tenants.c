@@ -224,12 +224,7 @@ void api_tenant_put(struct request *request)
     struct write *w = &tw->base;
     const json_t *document = request_json(request);
     enum err_code code = tenant_document_read(document, w->tenant, &tw->quota, &w->findings, &err);
-    if (code == ERR_OK || code == ERR_INVALID)
-        code = write_set_document(w, document, &err);
-    if (code != ERR_OK)
-        write_fail(w, &err);
-    else
-        write_submit(w);
+    write_submit_document(w, document, code, &err);
 }
 
 void api_tenant_delete(struct request *request)

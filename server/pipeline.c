@@ -133,7 +133,7 @@ bool write_init(struct write *w, const struct write_kind *kind, struct request *
     return false;
 }
 
-enum err_code write_set_document(struct write *w, const json_t *document, struct err *err)
+static enum err_code set_document(struct write *w, const json_t *document, struct err *err)
 {
     size_t len;
     w->text = json_canonical(document, &len);
@@ -407,4 +407,15 @@ void write_submit(struct write *w)
         code = db_look(w->app->db, run, done, w, &err);
     if (code != ERR_OK)
         write_fail(w, &err);
+}
+
+void write_submit_document(struct write *w, const json_t *document, enum err_code code,
+                           struct err *err)
+{
+    if (code == ERR_OK || code == ERR_INVALID)
+        code = set_document(w, document, err);
+    if (code != ERR_OK)
+        write_fail(w, err);
+    else
+        write_submit(w);
 }

@@ -91,13 +91,14 @@ struct write {
 /* Base of a write; `w` is zeroed memory of the resource's struct. Reads the request's parameters
  * ?dry_run, ?message, ?reason, ?override. On failure it has replied and freed w (false). */
 bool write_init(struct write *w, const struct write_kind *kind, struct request *request);
-/* Canonical text and digest of the body. */
-ERR_MUST_CHECK enum err_code write_set_document(struct write *w, const json_t *document,
-                                                struct err *err);
 /* Hands w to the writer thread, or replies when the findings already refuse it. */
 void write_submit(struct write *w);
 /* Replies with what stopped it and frees w. */
 void write_fail(struct write *w, const struct err *err);
+/* After the body was read with `code`: sets its canonical text and digest and submits, also what
+ * the findings refuse (ERR_INVALID); fails with err otherwise. */
+void write_submit_document(struct write *w, const json_t *document, enum err_code code,
+                           struct err *err);
 void write_release(struct write *w); /* the base's part of kind->release */
 
 /* From prepare or store: the answer is this problem. Returns the code to return. */

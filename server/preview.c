@@ -15,6 +15,7 @@
 
 #include "fleet/compile.h"
 #include "fleet/plan.h"
+#include "server/api.h"
 
 #define PREVIEW_SLICE       16  /* nodes */
 #define PREVIEW_NODES_SHOWN 256 /* with their steps; more set "truncated" */
@@ -96,17 +97,10 @@ static void sort_names(struct preview *preview)
     preview->count = kept + 1;
 }
 
-/* The tenant whose names alone the caller may see; NULL = all. */
-static const char *only_tenant(const struct write *w)
-{
-    const struct principal *who = request_principal(w->request);
-    return who->role == ROLE_TENANT_ADMIN || who->role == ROLE_TENANT_USER ? who->tenant : NULL;
-}
-
 static void add_job(struct write *w, const char *tenant, const char *job)
 {
     char key[2 * NAME_SIZE];
-    const char *only = only_tenant(w);
+    const char *only = api_own_tenant(w->request);
     if (tenant[0] == '\0' || job[0] == '\0' || (only != NULL && strcmp(only, tenant) != 0))
         return;
     snprintf(key, sizeof(key), "%s/%s", tenant, job);
@@ -126,7 +120,7 @@ static void add_jobs_of_node(struct write *w, const char *name)
 /* For a tenant's caller only its own steps are shown; others are counted. */
 static json_t *steps_shown(struct write *w, const struct plan_steps *steps, size_t *out_hidden)
 {
-    const char *only = only_tenant(w);
+    const char *only = api_own_tenant(w->request);
     OWN(json) json_t *all = plan_steps_to_json(steps);
     *out_hidden = 0;
     if (only == NULL)
