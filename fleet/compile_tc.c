@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "fleet/compile_job.h"
 #include "fleet/placement.h"
+#include "fleet/read.h"
 
 #define CLASS_ROOT        "5e11:"
 #define CLASS_PARENT      "5e11:fffe"
@@ -39,35 +40,31 @@ static void cookie_of(const struct site_job *job, char out[COOKIE_SIZE])
              COOKIE_HASH_CHARS, digest + DIGEST_PREFIX_LEN);
 }
 
-static bool set(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new_nocheck(object, key, value) == 0;
-}
-
 static bool set_prefix(json_t *object, const char *key, const struct ip_prefix *prefix)
 {
     char text[IP_PREFIX_TEXT_MAX];
     if (prefix->family == 0)
         return true;
     ip_prefix_format(prefix, true, text);
-    return set(object, key, json_string(text));
+    return write_member(object, key, json_string(text));
 }
 
 static json_t *match_to_json(const struct flow_match *match)
 {
     bool ipv6 = flow_match_family(match) == AF_INET6;
     OWN(json) json_t *object = json_object();
-    if (!set(object, "eth_type", json_string(ipv6 ? "ipv6" : "ipv4")) ||
+    if (!write_member(object, "eth_type", json_string(ipv6 ? "ipv6" : "ipv4")) ||
         !set_prefix(object, "src", &match->src) || !set_prefix(object, "dst", &match->dst))
         return NULL;
-    if (match->dscp >= 0 && !set(object, "dscp", json_integer(match->dscp)))
+    if (match->dscp >= 0 && !write_member(object, "dscp", json_integer(match->dscp)))
         return NULL;
     if (match->ip_proto >= 0 &&
-        !set(object, "ip_proto", json_string(match->ip_proto == IPPROTO_TCP ? "tcp" : "udp")))
+        !write_member(object, "ip_proto",
+                      json_string(match->ip_proto == IPPROTO_TCP ? "tcp" : "udp")))
         return NULL;
-    if (match->src_port > 0 && !set(object, "src_port", json_integer(match->src_port)))
+    if (match->src_port > 0 && !write_member(object, "src_port", json_integer(match->src_port)))
         return NULL;
-    if (match->dst_port > 0 && !set(object, "dst_port", json_integer(match->dst_port)))
+    if (match->dst_port > 0 && !write_member(object, "dst_port", json_integer(match->dst_port)))
         return NULL;
     return GIVE(object);
 }
@@ -78,9 +75,10 @@ static json_t *flower_to_json(const struct site_job *job, bool hardware, json_t 
     char cookie[COOKIE_SIZE];
     cookie_of(job, cookie);
     OWN(json) json_t *object = json_object();
-    if (!set(object, "actions", actions) || !set(object, "cookie", json_string(cookie)) ||
-        !set(object, "hw", json_string(hardware ? "only" : "no")) ||
-        !set(object, "match", match_to_json(&job->match)))
+    if (!write_member(object, "actions", actions) ||
+        !write_member(object, "cookie", json_string(cookie)) ||
+        !write_member(object, "hw", json_string(hardware ? "only" : "no")) ||
+        !write_member(object, "match", match_to_json(&job->match)))
         return NULL;
     return GIVE(object);
 }
@@ -88,16 +86,16 @@ static json_t *flower_to_json(const struct site_job *job, bool hardware, json_t 
 static json_t *action(const char *key, json_t *value)
 {
     OWN(json) json_t *object = json_object();
-    return set(object, key, value) ? GIVE(object) : NULL;
+    return write_member(object, key, value) ? GIVE(object) : NULL;
 }
 
 static json_t *police(int64_t limit_bps)
 {
     int64_t burst = limit_bps / 8 * POLICE_BURST_MS / 1000;
     OWN(json) json_t *object = json_object();
-    if (!set(object, "burst_bytes",
-             json_integer(burst < POLICE_BURST_MIN ? POLICE_BURST_MIN : burst)) ||
-        !set(object, "police_bps", json_integer(limit_bps)))
+    if (!write_member(object, "burst_bytes",
+                      json_integer(burst < POLICE_BURST_MIN ? POLICE_BURST_MIN : burst)) ||
+        !write_member(object, "police_bps", json_integer(limit_bps)))
         return NULL;
     return GIVE(object);
 }
@@ -123,9 +121,9 @@ static void add_class(struct compile *c, const char *id, int64_t rate_bps, int64
 {
     OWN(json) json_t *object = json_object();
     const char *parent = strcmp(id, CLASS_PARENT) == 0 ? CLASS_ROOT : CLASS_PARENT;
-    bool failed = !set(object, "ceil_bps", json_integer(ceil_bps)) ||
-                  !set(object, "parent", json_string(parent)) ||
-                  !set(object, "rate_bps", json_integer(rate_bps));
+    bool failed = !write_member(object, "ceil_bps", json_integer(ceil_bps)) ||
+                  !write_member(object, "parent", json_string(parent)) ||
+                  !write_member(object, "rate_bps", json_integer(rate_bps));
     compile_add(c, &(struct compile_knob){.kind = "tc.class",
                                           .id = id,
                                           .want = failed ? NULL : GIVE(object),
@@ -197,9 +195,9 @@ static bool compile_scheduler(struct compile *c)
     if (!site_kernel_shapes(c->site->port) || c->site->job_count == 0)
         return false;
     OWN(json) json_t *qdisc = json_object();
-    bool failed = !set(qdisc, "default_class", json_string(CLASS_DEFAULT)) ||
-                  !set(qdisc, "handle", json_string(CLASS_ROOT)) ||
-                  !set(qdisc, "kind", json_string("htb"));
+    bool failed = !write_member(qdisc, "default_class", json_string(CLASS_DEFAULT)) ||
+                  !write_member(qdisc, "handle", json_string(CLASS_ROOT)) ||
+                  !write_member(qdisc, "kind", json_string("htb"));
     compile_add(c, &(struct compile_knob){.kind = "tc.qdisc",
                                           .id = "root",
                                           .want = failed ? NULL : GIVE(qdisc),
