@@ -1,0 +1,1 @@
+-- Users, their sessions and what tokens may do.

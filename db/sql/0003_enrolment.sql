@@ -1,0 +1,1 @@
+-- Join tokens and certificates of agents.

@@ -1,0 +1,1 @@
+-- Rollouts, their waves and the plans nodes were given.

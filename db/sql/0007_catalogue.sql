@@ -1,0 +1,1 @@
+-- Switches, firmware images and findings of the inventory.
