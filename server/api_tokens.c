@@ -59,7 +59,9 @@ static enum err_code push_token(struct token_task *tt, const char *name, int64_t
     if (token == NULL)
         return err_nomem(err);
     memcpy(token->hash, tt->hash, sizeof(token->hash));
-    token->expires_us = expires_us;
+    token->expires_us = token->principal.expires_us = expires_us;
+    token->principal.scopes = SCOPE_ALL;
+    snprintf(token->principal.credential, sizeof(token->principal.credential), "%s", tt->id);
     token->principal.role = tt->role;
     snprintf(token->principal.name, sizeof(token->principal.name), "%s", name);
     snprintf(token->principal.tenant, sizeof(token->principal.tenant), "%s", tt->tenant);

@@ -51,11 +51,12 @@ static void on_rolled_back(void *arg, struct db_tx *tx)
     planner_reload(app);
 }
 
-static bool authenticate(void *arg, const char *token, struct principal *out)
+static bool authenticate(void *arg, const struct credentials *given, struct principal *out)
 {
     struct app *app = arg;
     int64_t now_us = app->clock->wall_us(app->clock);
-    if (!auth_check(app->auth, token, now_us, out))
+    const char *token = given->bearer != NULL ? given->bearer : given->session;
+    if (token == NULL || !auth_check(app->auth, token, now_us, out))
         return false;
     if (out->role == ROLE_AGENT)
         status_touch(app->status, out->node, now_us);
@@ -148,6 +149,8 @@ static enum err_code make_admin(struct app *app, const char *data_dir, struct er
         return err_nomem(err);
     memcpy(known->hash, first.hash, sizeof(known->hash));
     known->principal.role = ROLE_ADMIN;
+    known->principal.scopes = SCOPE_ALL;
+    memcpy(known->principal.credential, first.id, sizeof(first.id));
     snprintf(known->principal.name, sizeof(known->principal.name), "token:%s", first.id);
     auth_put(app->auth, known, false);
     log_info("stellard", "first start: the admin's token is in %s", path);

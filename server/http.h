@@ -32,6 +32,7 @@
 struct http_server;
 struct request; /* one exchange */
 struct route;
+struct sockaddr;
 
 /* Bytes shared by many answers; reference counted, immutable. */
 struct blob {
@@ -60,12 +61,33 @@ enum role {
 
 #define ROLE_COUNT (ROLE_AGENT + 1)
 
+/* What a credential may do beside its role: safe methods need READ, all others WRITE. */
+enum scope {
+    SCOPE_READ = 1 << 0,
+    SCOPE_WRITE = 1 << 1,
+    SCOPE_ALL = SCOPE_READ | SCOPE_WRITE,
+};
+
 struct principal {
     enum role role;
-    char name[80];   /* "token:ID", "node:n1"; for audit */
-    char tenant[64]; /* of tenant roles */
-    char node[64];   /* of agents */
+    uint32_t scopes;     /* enum scope */
+    bool by_cookie;      /* of a session: unsafe methods must come from our own pages */
+    int64_t expires_us;  /* of the credential; 0 = never */
+    char name[112];      /* "token:ID", "user:NAME" (of a session), "node:n1"; for audit */
+    char credential[24]; /* public id of the token or session; "" = a certificate's, a node's */
+    char user[100];      /* whose session or token it is; "" = no user's */
+    char tenant[64];     /* of tenant roles */
+    char node[64];       /* of agents */
 };
+
+/* What a request brought to show who calls; each NULL when it is not there. Borrowed. */
+struct credentials {
+    const char *bearer;      /* Authorization: Bearer; when there it alone counts */
+    const char *session;     /* value of the cookie HTTP_SESSION_COOKIE */
+    const char *certificate; /* SHA-256 of a verified client certificate, in hex */
+    const struct sockaddr *peer;
+};
+#define HTTP_SESSION_COOKIE "__Host-stellar"
 
 struct http_config {
     const char *address; /* "127.0.0.1" or "::1", ... */
@@ -73,9 +95,9 @@ struct http_config {
     const struct route *routes;
     size_t route_count;
     void *app; /* request_app() */
-    /* Constant-time lookup of a bearer token; false = unknown, expired or revoked. Any HTTP thread.
-     */
-    bool (*authenticate)(void *app, const char *token, struct principal *out);
+    /* Constant-time lookup; false = unknown, expired, revoked, or not from this address. Any HTTP
+     * thread. */
+    bool (*authenticate)(void *app, const struct credentials *given, struct principal *out);
     struct clock *clock; /* NULL = clock_system() */
     /* 0 = the default. For tests, and for operators with odd networks. */
     uint32_t request_deadline_ms; /* HTTP_REQUEST_DEADLINE_MS */
@@ -104,8 +126,10 @@ const char *request_method(const struct request *request);
 const char *request_path(const struct request *request);                /* decoded */
 const char *request_param(const struct request *request, size_t index); /* {name}s of the route */
 const char *request_query(const struct request *request, const char *key); /* NULL = absent */
-/* NULL = absent. Never Authorization: secrets are not kept. */
+/* NULL = absent. Never Authorization or Cookie: secrets are not kept. */
 const char *request_header(const struct request *request, const char *name);
+/* The caller's address, without port: "192.0.2.1", "2001:db8::1"; "" = unknown. */
+const char *request_peer(const struct request *request);
 const char *request_id(const struct request *request); /* X-Request-Id or traceparent's, else new */
 const struct principal *request_principal(const struct request *request);
 const char *request_body(const struct request *request, size_t *out_len);

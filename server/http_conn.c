@@ -5,6 +5,7 @@
  * for the answer to be taken, or for the next request to start; http_conns_sweep() (timer thread)
  * shuts the socket of one that is late, and the library sees an end of input.
  */
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,12 +16,27 @@
 
 #define BODY_FIRST 4096 /* of a chunked body; doubles */
 
+/* Kept, because requests may be looked at after the connection has gone. */
+static void conn_peer(struct conn *conn, struct MHD_Connection *con)
+{
+    const struct sockaddr *peer =
+        MHD_get_connection_info(con, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    if (peer->sa_family == AF_INET6) {
+        memcpy(&conn->address, peer, sizeof(struct sockaddr_in6));
+        inet_ntop(AF_INET6, &conn->address.sin6_addr, conn->peer, sizeof(conn->peer));
+    } else if (peer->sa_family == AF_INET) {
+        const struct sockaddr_in *v4 = memcpy(&conn->address, peer, sizeof(struct sockaddr_in));
+        inet_ntop(AF_INET, &v4->sin_addr, conn->peer, sizeof(conn->peer));
+    }
+}
+
 static void conn_open(struct http_server *server, struct MHD_Connection *con, void **context)
 {
     struct conn *conn = calloc(1, sizeof(*conn));
     if (conn == NULL)
         return; /* its requests are refused, see http_on_uri() */
     conn->fd = MHD_get_connection_info(con, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    conn_peer(conn, con);
     conn_deadline_set(conn, http_now_ns(server) + server->request_deadline_ns);
     atomic_store(&conn->idle, true);
     pthread_mutex_lock(&server->conns_lock);
@@ -90,6 +106,7 @@ void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *con)
         return NULL;
     request->con = con;
     request->conn = conn;
+    memcpy(request->peer, conn->peer, sizeof(request->peer));
     return request;
 }
 

@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 
 #include <microhttpd.h>
+#include <netinet/in.h>
 
 #include "server/http.h"
 #include "server/http_url.h"
@@ -45,6 +46,8 @@ struct conn { /* one TCP connection */
     _Atomic int64_t deadline_ns; /* cut after it; INT64_MAX = waits for us */
     atomic_bool idle;            /* between two requests, or before the first */
     bool used;                   /* had a request */
+    struct sockaddr_in6 address; /* of the peer; or a sockaddr_in */
+    char peer[INET6_ADDRSTRLEN]; /* the same as text */
 };
 
 enum request_phase { PHASE_HEAD, PHASE_BODY, PHASE_DRAIN, PHASE_ANSWER };
@@ -79,13 +82,16 @@ struct request {
     struct principal principal;
     struct http_url url;
     char id[HTTP_REQUEST_ID_SIZE];
+    char peer[INET6_ADDRSTRLEN];
 
-    /* The headers as "name\0value\0...\0\0", without Authorization: a copy, since an owner may look
-     * at them after a forced answer, when the library's are gone. Those asked for often point
-     * there; authorization points to the library's and is read before the handler only. */
+    /* The headers as "name\0value\0...\0\0", without Authorization and Cookie: a copy, since an
+     * owner may look at them after a forced answer, when the library's are gone. Those asked for
+     * often point there; authorization and cookie point to the library's and are read before the
+     * handler only. */
     char *headers;
     bool has_authorization;
-    const char *authorization, *content_type, *if_match, *if_none_match, *expect;
+    const char *authorization, *cookie;
+    const char *content_type, *if_match, *if_none_match, *expect;
     uint64_t content_length; /* UINT64_MAX = chunked */
 
     char *body;
@@ -166,6 +172,13 @@ void request_unref(struct request *request);
 
 /* http_head.c: true = go on and read the body; false = a refusal is made (state ANSWERED). */
 bool http_head_check(struct request *request, const char *method);
+
+/* Headers that say where a request comes from; each NULL when absent. */
+struct http_origin {
+    const char *host, *origin, *referer, *fetch_site;
+};
+/* http_auth.c: true = the caller is known and may; false = a refusal is made. */
+bool http_auth_check(struct request *request, const struct http_origin *from);
 
 /* http_reply.c: the response of request->blob, which it takes; NULL = no memory. */
 struct MHD_Response *http_blob_response(struct request *request);

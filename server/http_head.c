@@ -1,22 +1,21 @@
 /*
- * server/http_head.c - decides on the head of a request alone: is it well formed, who calls, may
- * they, and is the body that follows welcome. Every refusal is here, before a byte of it is read.
+ * server/http_head.c - decides on the head of a request alone: is it well formed, and is the body
+ * that follows welcome; who calls, and may they, is http_auth.c. Every refusal is made before a
+ * byte of the body is read.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "server/auth.h"
 #include "server/http_core.h"
-
-#define ROLES_TEXT_SIZE 96 /* all names of roles, with commas */
 
 struct head {
     struct request *request;
     size_t size; /* of the copy */
     char *room;
-    const char *host, *content_length, *transfer_encoding, *request_id, *traceparent;
+    struct http_origin from;
+    const char *content_length, *transfer_encoding, *request_id, *traceparent;
     const char *idempotency_key;
     const char *twice; /* a header that may stand once only */
     bool twice_closes; /* and whose doubling puts the framing in doubt */
@@ -52,10 +51,14 @@ static enum MHD_Result head_take(void *cls, enum MHD_ValueKind kind, const char 
         const char **at;
         bool framing;
     } once[] = {
-        {"Host", &head->host, true},
+        {"Host", &head->from.host, true},
         {"Content-Length", &head->content_length, true},
         {"Transfer-Encoding", &head->transfer_encoding, true},
         {"Authorization", &request->authorization, false},
+        {"Cookie", &request->cookie, false},
+        {"Origin", &head->from.origin, false},
+        {"Referer", &head->from.referer, false},
+        {"Sec-Fetch-Site", &head->from.fetch_site, false},
         {"Content-Type", &request->content_type, false},
         {"If-Match", &request->if_match, false},
         {"If-None-Match", &request->if_none_match, false},
@@ -65,7 +68,7 @@ static enum MHD_Result head_take(void *cls, enum MHD_ValueKind kind, const char 
         {"traceparent", &head->traceparent, false},
     };
     const char *kept = value != NULL ? value : "";
-    bool secret = strcasecmp(name, "Authorization") == 0;
+    bool secret = strcasecmp(name, "Authorization") == 0 || strcasecmp(name, "Cookie") == 0;
     if (!secret)
         kept = head_copy(head, name, kept);
     for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++) {
@@ -194,70 +197,6 @@ static bool head_route(struct request *request)
     return true;
 }
 
-/* The token of "Bearer TOKEN", or NULL. */
-static const char *bearer_token(const char *authorization)
-{
-    if (strncasecmp(authorization, "Bearer ", 7) != 0)
-        return NULL;
-    const char *token = authorization + 7 + strspn(authorization + 7, " ");
-    size_t len = strlen(token);
-    if (len == 0 || len > HTTP_TOKEN_MAX)
-        return NULL;
-    for (size_t i = 0; i < len; i++)
-        if (token[i] <= ' ' || token[i] > '~')
-            return NULL;
-    return token;
-}
-
-/* "admin, operator, auditor" */
-static const char *roles_text(uint32_t roles, char out[ROLES_TEXT_SIZE])
-{
-    size_t len = 0;
-    out[0] = '\0';
-    for (enum role role = ROLE_ADMIN; role <= ROLE_AGENT; role++)
-        if ((roles & ROLE_BIT(role)) != 0 && len < ROLES_TEXT_SIZE)
-            len += (size_t)snprintf(out + len, ROLES_TEXT_SIZE - len, "%s%s", len == 0 ? "" : ", ",
-                                    role_name(role));
-    return out;
-}
-
-static bool head_principal(struct request *request)
-{
-    const struct http_config *config = &request->server->config;
-    if (request->route->flags & ROUTE_OPEN)
-        return true;
-    if (request->authorization == NULL) {
-        http_refuse(request, 401, "unauthenticated",
-                    "needs Authorization: Bearer with an API "
-                    "token");
-        return false;
-    }
-    const char *token = bearer_token(request->authorization);
-    if (token == NULL || config->authenticate == NULL ||
-        !config->authenticate(config->app, token, &request->principal)) {
-        request->principal = (struct principal){.role = ROLE_NONE};
-        http_refuse(request, 401, "unauthenticated",
-                    "the token is unknown, expired or revoked; make a new one");
-        return false;
-    }
-    enum role role = request->principal.role;
-    bool of_tenant = role == ROLE_TENANT_ADMIN || role == ROLE_TENANT_USER;
-    /* Before the role: a stranger's answer must not depend on whether the tenant exists. */
-    if ((request->route->flags & ROUTE_TENANT) && of_tenant &&
-        strcmp(request_param(request, 0), request->principal.tenant) != 0) {
-        request_reply_no_tenant(request, request_param(request, 0));
-        return false;
-    }
-    if ((request->route->roles & ROLE_BIT(role)) == 0) {
-        char roles[ROLES_TEXT_SIZE];
-        http_refuse(request, 403, "denied", "the role %s may not call %s %s; it takes %s",
-                    role_name(role), request->route->method, request->route->path,
-                    roles_text(request->route->roles, roles));
-        return false;
-    }
-    return true;
-}
-
 static bool head_query(struct request *request)
 {
     const char *const *queries = request->route->queries;
@@ -341,6 +280,6 @@ bool http_head_check(struct request *request, const char *method)
         http_reply_empty(request, 204);
         return false;
     }
-    return head_url(request) && head_route(request) && head_principal(request) &&
+    return head_url(request) && head_route(request) && http_auth_check(request, &head.from) &&
            head_query(request) && head_body(request);
 }

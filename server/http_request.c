@@ -135,6 +135,11 @@ const char *request_header(const struct request *request, const char *name)
     return NULL;
 }
 
+const char *request_peer(const struct request *request)
+{
+    return request->peer;
+}
+
 const char *request_id(const struct request *request)
 {
     return request->id;

@@ -15,6 +15,7 @@ enum route_flags {
     ROUTE_OPEN = 1 << 3,       /* no credentials */
     ROUTE_TENANT = 1 << 4,     /* param 0 is a tenant: tenant roles get 404 for any other */
     ROUTE_IDEMPOTENT = 1 << 5, /* POST that honours Idempotency-Key */
+    ROUTE_SAFE = 1 << 6,       /* POST that changes nothing: the scope "read" is enough */
 };
 
 struct route {

@@ -37,7 +37,8 @@ const struct route routes[] = {
 
     {"GET", "/v1/fabric", STAFF, 0, api_fabric_get, "fabric_get", none},
     {"PUT", "/v1/fabric", OPS, CHANGE, api_fabric_put, "fabric_put", change},
-    {"POST", "/v1/fabric:validate", OPS, ROUTE_JSON, api_fabric_validate, "fabric_validate", none},
+    {"POST", "/v1/fabric:validate", OPS, ROUTE_JSON | ROUTE_SAFE, api_fabric_validate,
+     "fabric_validate", none},
     {"GET", "/v1/fabric/revisions", STAFF, 0, api_fabric_revisions, "fabric_revisions", page},
     {"GET", "/v1/fabric/revisions/{number}", STAFF, 0, api_fabric_revision, "fabric_revision",
      none},
@@ -50,7 +51,7 @@ const struct route routes[] = {
     {"GET", T "/policy", STAFF | TENANT, READ, api_policy_get, "policy_get", none},
     {"PUT", T "/policy", OPS | OWNER, READ | CHANGE, api_policy_put, "policy_put", ruled},
     {"DELETE", T "/policy", OPS | OWNER, READ | REMOVE, api_policy_delete, "policy_delete", change},
-    {"POST", T "/policy:validate", OPS | OWNER, READ | ROUTE_JSON, api_policy_validate,
+    {"POST", T "/policy:validate", OPS | OWNER, READ | ROUTE_JSON | ROUTE_SAFE, api_policy_validate,
      "policy_validate", none},
     {"GET", T "/policy/revisions", STAFF | TENANT, READ, api_policy_revisions, "policy_revisions",
      page},

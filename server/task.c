@@ -74,7 +74,7 @@ static enum err_code request_digest(const struct request *request, char out[DIGE
 /* The effect and its answer are one transaction, so that a repetition finds both or neither. */
 static enum err_code run_once(struct db_tx *tx, struct task *task, const char *key, struct err *err)
 {
-    char whole[TASK_KEY_MAX + 96], digest[DIGEST_TEXT_MAX];
+    char whole[TASK_KEY_MAX + sizeof(((struct principal *)0)->name) + 2], digest[DIGEST_TEXT_MAX];
     snprintf(whole, sizeof(whole), "%s\n%s", request_principal(task->request)->name, key);
     enum err_code code = request_digest(task->request, digest, err);
     if (code != ERR_OK)

@@ -198,6 +198,7 @@ static enum err_code load_node_token(struct load *load, const struct db_node *ro
         return err_nomem(load->err);
     snprintf(token->hash, sizeof(token->hash), "%s", row->token_hash);
     token->principal.role = ROLE_AGENT;
+    token->principal.scopes = SCOPE_ALL;
     snprintf(token->principal.name, sizeof(token->principal.name), "node:%s", row->name);
     snprintf(token->principal.node, sizeof(token->principal.node), "%s", row->name);
     auth_put(load->app->auth, token, false);
@@ -243,7 +244,9 @@ static bool on_token(void *arg, const struct db_token *row)
     snprintf(token->hash, sizeof(token->hash), "%s", row->hash);
     snprintf(token->principal.name, sizeof(token->principal.name), "token:%s", row->id);
     snprintf(token->principal.tenant, sizeof(token->principal.tenant), "%s", row->tenant);
-    token->expires_us = row->expires_us;
+    snprintf(token->principal.credential, sizeof(token->principal.credential), "%s", row->id);
+    token->principal.scopes = SCOPE_ALL;
+    token->expires_us = token->principal.expires_us = row->expires_us;
     if (!role_from_name(row->role, &token->principal.role)) {
         free(token);
         return keep(load, err_set(load->err, ERR_INVALID, "has no role that this server knows"),

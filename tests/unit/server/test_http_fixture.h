@@ -24,8 +24,10 @@
 #define ANSWER_MAX   (64 * 1024)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The token is the role's name; of tenants "tenant-admin:NAME". */
-static inline bool fixture_authenticate(void *app, const char *token, struct principal *out)
+/* The token, or the cookie, is the role's name; of tenants "tenant-admin:NAME". "read:ROLE" has the
+ * scope read only. */
+static inline bool fixture_authenticate(void *app, const struct credentials *given,
+                                        struct principal *out)
 {
     (void)app;
     static const char *const names[ROLE_COUNT] = {
@@ -37,11 +39,16 @@ static inline bool fixture_authenticate(void *app, const char *token, struct pri
         [ROLE_TENANT_USER] = "tenant-user",
         [ROLE_AGENT] = "agent",
     };
+    const char *token = given->bearer != NULL ? given->bearer : given->session;
+    bool read_only = strncmp(token, "read:", 5) == 0;
+    token += read_only ? 5 : 0;
     size_t len = strcspn(token, ":");
     for (int role = ROLE_ADMIN; role < ROLE_COUNT; role++) {
         if (strlen(names[role]) != len || strncmp(token, names[role], len) != 0)
             continue;
-        *out = (struct principal){.role = (enum role)role};
+        *out = (struct principal){.role = (enum role)role,
+                                  .scopes = read_only ? SCOPE_READ : SCOPE_ALL,
+                                  .by_cookie = given->bearer == NULL};
         snprintf(out->name, sizeof(out->name), "token:%s", token);
         if (token[len] == ':')
             snprintf(out->tenant, sizeof(out->tenant), "%s", token + len + 1);
