@@ -2,9 +2,9 @@
  * db/audit.c - the audit log, hash-chained; see tables.h.
  *
  * The hash of a row is SHA-256 over its fields as netstrings ("5:hello,"), in this order:
- * prev_hash, id, time_us, actor, action, subject, request_id, reason, before, after; numbers in
- * decimal. The first row's prev_hash is "". Ids have no gaps. The writer knows the last row (struct
- * db_heads).
+ * prev_hash, id, time_us, actor, action, subject, request_id, reason, before, after and, when it is
+ * not 0, generation; numbers in decimal. The first row's prev_hash is "". Ids have no gaps. The
+ * writer knows the last row (struct db_heads).
  */
 #include "db/tables.h"
 
@@ -16,22 +16,24 @@
 #include "db/stmt.h"
 #include "db/store.h"
 
-#define FIELDS_MAX    10
+#define FIELDS_MAX    11
 #define VERIFY_CHUNK  10000 /* rows a transaction */
 #define SUBJECT_START "tenant/"
 
 static enum err_code row_hash(const struct db_audit *row, char out[DIGEST_TEXT_MAX],
                               struct err *err)
 {
-    char id[24], time[24];
+    char id[24], time[24], generation[24];
     snprintf(id, sizeof(id), "%lld", (long long)row->id);
     snprintf(time, sizeof(time), "%lld", (long long)row->time_us);
+    snprintf(generation, sizeof(generation), "%lld", (long long)row->generation);
     const char *const fields[FIELDS_MAX] = {
         row->prev_hash,  id,          time,        row->actor, row->action, row->subject,
-        row->request_id, row->reason, row->before, row->after,
+        row->request_id, row->reason, row->before, row->after, generation,
     };
+    const size_t count = row->generation != 0 ? FIELDS_MAX : FIELDS_MAX - 1;
     size_t lens[FIELDS_MAX], room = 1;
-    for (size_t i = 0; i < FIELDS_MAX; i++) {
+    for (size_t i = 0; i < count; i++) {
         lens[i] = strlen(fields[i]);
         room += lens[i] + 24; /* the length, ':' and ',' */
     }
@@ -41,7 +43,7 @@ static enum err_code row_hash(const struct db_audit *row, char out[DIGEST_TEXT_M
         return err_nomem(err);
     char *text = large != NULL ? large : small;
     size_t at = 0;
-    for (size_t i = 0; i < FIELDS_MAX; i++) {
+    for (size_t i = 0; i < count; i++) {
         at += (size_t)sprintf(text + at, "%zu:", lens[i]);
         memcpy(text + at, fields[i], lens[i]);
         at += lens[i];
@@ -88,6 +90,7 @@ enum err_code audit_add(struct db_tx *tx, const struct db_audit *row, struct err
         .reason = text_or_empty(row->reason),
         .before = text_or_empty(row->before),
         .after = text_or_empty(row->after),
+        .generation = row->generation,
         .prev_hash = heads->audit_hash,
     };
     const char *start;
@@ -99,15 +102,15 @@ enum err_code audit_add(struct db_tx *tx, const struct db_audit *row, struct err
     enum err_code code = row_hash(&full, hash, err);
     if (code != ERR_OK)
         return code;
-    code =
-        stmt_run(tx->ro.conn,
-                 "INSERT INTO audit (id, time_us, actor, action, subject, tenant, request_id,"
-                 " reason, before_text, after_text, prev_hash, hash)"
-                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-                 VALUES(INT(full.id), INT(full.time_us), TEXT(full.actor), TEXT(full.action),
-                        TEXT(full.subject), TEXT(tenant), TEXT(full.request_id), TEXT(full.reason),
-                        TEXT(full.before), TEXT(full.after), TEXT(full.prev_hash), TEXT(hash)),
-                 err);
+    code = stmt_run(tx->ro.conn,
+                    "INSERT INTO audit (id, time_us, actor, action, subject, tenant, request_id,"
+                    " reason, before_text, after_text, prev_hash, hash, generation)"
+                    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                    VALUES(INT(full.id), INT(full.time_us), TEXT(full.actor), TEXT(full.action),
+                           TEXT(full.subject), TEXT(tenant), TEXT(full.request_id),
+                           TEXT(full.reason), TEXT(full.before), TEXT(full.after),
+                           TEXT(full.prev_hash), TEXT(hash), INT(full.generation)),
+                    err);
     if (code != ERR_OK)
         return code;
     heads->audit_id = full.id;
@@ -117,7 +120,13 @@ enum err_code audit_add(struct db_tx *tx, const struct db_audit *row, struct err
 
 #define COLUMNS                                                                                    \
     "id, time_us, actor, action, subject, request_id, reason, before_text, after_text, prev_hash," \
-    " hash, tenant"
+    " hash, tenant, generation"
+/* What an index does not find; "" and 0 take every row. */
+#define REST                                                                                       \
+    " AND ($3 = '' OR actor = $3) AND ($4 = '' OR action = $4) AND ($5 = '' OR subject = $5"       \
+    " OR substr(subject, 1, length($5) + 1) = $5 || '/') AND ($6 = '' OR request_id = $6)"         \
+    " AND time_us >= $7 AND time_us < $8 ORDER BY id DESC LIMIT $9"
+#define SELECT_BY(key) "SELECT " COLUMNS " FROM audit WHERE " key " AND id < $2" REST
 
 static struct db_audit row_of(struct stmt *s)
 {
@@ -133,26 +142,34 @@ static struct db_audit row_of(struct stmt *s)
         .after = stmt_text(s, 8),
         .prev_hash = stmt_text(s, 9),
         .hash = stmt_text(s, 10),
+        .generation = stmt_int(s, 12),
     };
 }
 
-enum err_code audit_list(struct db_ro *ro, const char *tenant, int64_t before, int limit,
-                         db_audit_fn *fn, void *arg, struct err *err)
+/* One statement an index; all take the same values, the index's key first. */
+static struct stmt list_start(struct db_ro *ro, const struct audit_filter *f, int64_t before,
+                              int limit, struct err *err)
+{
+    const char *request_id = text_or_empty(f->request_id);
+    const char *key = f->tenant != NULL ? f->tenant : request_id;
+    const struct stmt_values values =
+        VALUES(TEXT(key), INT(before == 0 ? INT64_MAX : before), TEXT(text_or_empty(f->actor)),
+               TEXT(text_or_empty(f->action)), TEXT(text_or_empty(f->subject)), TEXT(request_id),
+               INT(f->since_us), INT(f->until_us == 0 ? INT64_MAX : f->until_us), INT(limit));
+    if (f->tenant != NULL)
+        return stmt_start(ro->conn, SELECT_BY("tenant = $1 AND tenant <> ''"), values, err);
+    if (request_id[0] != '\0')
+        return stmt_start(ro->conn, SELECT_BY("request_id = $1 AND request_id <> ''"), values, err);
+    return stmt_start(ro->conn, SELECT_BY("$1 = ''"), values, err);
+}
+
+enum err_code audit_list(struct db_ro *ro, const struct audit_filter *filter, int64_t before,
+                         int limit, db_audit_fn *fn, void *arg, struct err *err)
 {
     enum err_code code = list_check(limit, err);
     if (code != ERR_OK)
         return code;
-    if (before == 0)
-        before = INT64_MAX;
-    struct stmt s =
-        tenant == NULL
-            ? stmt_start(ro->conn,
-                         "SELECT " COLUMNS " FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2",
-                         VALUES(INT(before), INT(limit)), err)
-            : stmt_start(ro->conn,
-                         "SELECT " COLUMNS " FROM audit WHERE tenant = $1 AND tenant <> ''"
-                         " AND id < $2 ORDER BY id DESC LIMIT $3",
-                         VALUES(TEXT(tenant), INT(before), INT(limit)), err);
+    struct stmt s = list_start(ro, filter, before, limit, err);
     bool wants_more = true;
     while (wants_more && stmt_next(&s)) {
         struct db_audit row = row_of(&s);
@@ -161,60 +178,78 @@ enum err_code audit_list(struct db_ro *ro, const char *tenant, int64_t before, i
     return stmt_end(&s);
 }
 
-struct verifying {
-    int64_t id; /* of the last good row */
-    char hash[DIGEST_TEXT_MAX];
-};
+enum err_code audit_get(struct db_ro *ro, int64_t id, db_audit_fn *fn, void *arg, struct err *err)
+{
+    struct stmt s =
+        stmt_start(ro->conn, "SELECT " COLUMNS " FROM audit WHERE id = $1", VALUES(INT(id)), err);
+    bool found = stmt_next(&s);
+    if (found) {
+        struct db_audit row = row_of(&s);
+        fn(arg, &row);
+    }
+    enum err_code code = stmt_end(&s);
+    if (code == ERR_OK && !found)
+        return err_set(err, ERR_NOT_FOUND, "there is no audit row %lld", (long long)id);
+    return code;
+}
 
-static enum err_code verify_row(struct verifying *v, struct stmt *s, struct err *err)
+/* Notes what does not fit and returns false, or the row as the last good one. */
+static bool verify_row(struct audit_check *check, struct stmt *s, enum err_code *code,
+                       struct err *err)
 {
     struct db_audit row = row_of(s);
-    if (row.id != v->id + 1)
-        return err_set(err, ERR_CONFLICT, "audit row %lld is missing", (long long)v->id + 1);
     char hash[DIGEST_TEXT_MAX];
-    enum err_code code = row_hash(&row, hash, err);
-    if (code != ERR_OK)
-        return code;
+    if (row.id != check->rows + 1) {
+        check->bad_id = check->rows + 1;
+        snprintf(check->problem, sizeof(check->problem), "the row is missing");
+        return false;
+    }
+    *code = row_hash(&row, hash, err);
+    if (*code != ERR_OK)
+        return false;
     const char *tenant;
     size_t len = subject_tenant(row.subject, &tenant);
     const char *stored = stmt_text(s, 11);
-    if (strcmp(row.prev_hash, v->hash) != 0 || strcmp(row.hash, hash) != 0 ||
-        strlen(stored) != len || strncmp(stored, tenant, len) != 0)
-        return err_set(err, ERR_CONFLICT, "audit row %lld was changed", (long long)row.id);
-    v->id = row.id;
-    memcpy(v->hash, hash, sizeof(hash));
-    return ERR_OK;
+    if (strcmp(row.prev_hash, check->head) != 0 || strcmp(row.hash, hash) != 0 ||
+        strlen(stored) != len || strncmp(stored, tenant, len) != 0) {
+        check->bad_id = row.id;
+        snprintf(check->problem, sizeof(check->problem), "the row was changed");
+        return false;
+    }
+    check->rows = row.id;
+    memcpy(check->head, hash, sizeof(hash));
+    if (row.id == check->anchor_id)
+        check->anchored = strcmp(hash, check->anchor) == 0;
+    return true;
 }
 
-static enum err_code verify_chunk(struct verifying *v, struct db_ro *ro, bool *out_is_end,
+static enum err_code verify_chunk(struct audit_check *check, struct db_ro *ro, bool *out_is_end,
                                   struct err *err)
 {
     struct stmt s =
         stmt_start(ro->conn, "SELECT " COLUMNS " FROM audit WHERE id > $1 ORDER BY id LIMIT $2",
-                   VALUES(INT(v->id), INT(VERIFY_CHUNK)), err);
+                   VALUES(INT(check->rows), INT(VERIFY_CHUNK)), err);
     enum err_code code = ERR_OK;
     int rows = 0;
-    while (code == ERR_OK && stmt_next(&s)) {
-        code = verify_row(v, &s, err);
+    while (stmt_next(&s) && verify_row(check, &s, &code, err))
         rows++;
-    }
     *out_is_end = rows < VERIFY_CHUNK;
     enum err_code end_code = stmt_end(&s);
     return code != ERR_OK ? code : end_code;
 }
 
-enum err_code audit_verify(struct db_ro *ro, int64_t *out_rows, struct err *err)
+enum err_code audit_verify(struct db_ro *ro, struct audit_check *check, struct err *err)
 {
-    struct verifying v = {.id = 0};
     bool is_end = false;
     enum err_code code = ERR_OK;
+    check->rows = check->bad_id = 0;
+    check->head[0] = check->problem[0] = '\0';
+    check->anchored = false;
     while (code == ERR_OK && !is_end) {
-        code = verify_chunk(&v, ro, &is_end, err);
+        code = verify_chunk(check, ro, &is_end, err);
         /* Rows are only ever added, so the walk may go on in a newer view. */
         if (code == ERR_OK && !is_end)
             code = db_ro_renew(ro, err);
     }
-    if (code == ERR_OK)
-        *out_rows = v.id;
     return code;
 }

@@ -20,9 +20,10 @@
 #include "base/err.h"
 #include "base/own.h"
 
-struct db;    /* the store */
-struct db_tx; /* inside one write, on the writer thread */
-struct db_ro; /* inside one read, on a reader thread */
+struct db;       /* the store */
+struct db_tx;    /* inside one write, on the writer thread */
+struct db_ro;    /* inside one read, on a reader thread */
+struct db_event; /* db/tables.h */
 
 #define DB_QUEUE_MAX 8192 /* queued writes; more: ERR_UNAVAILABLE */
 #define DB_GROUP_MAX 1024 /* writes a commit */
@@ -33,6 +34,8 @@ struct db_hooks {
     /* On the writer thread, before the first write: load what hangs on it. Failure stops db_open.
      */
     enum err_code (*start)(void *arg, struct db_tx *tx, struct err *err);
+    /* After a group's commit, before `committed`: each event that the group added, in order. */
+    void (*event)(void *arg, const struct db_event *event);
     /* After a group's commit, before the done calls of that group. */
     void (*committed)(void *arg);
     /* The group's commit failed (or SQLite gave the transaction up: disk full, I/O) and everything

@@ -143,6 +143,7 @@ void db_close(struct db *db)
     db_readers_stop(db);
     db_writer_stop(db);
     conn_close(&db->writer);
+    events_release(db);
     db_queue_release(&db->reads);
     db_queue_release(&db->writes);
     if (db->lock_fd >= 0)

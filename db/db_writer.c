@@ -82,6 +82,7 @@ static enum err_code run_write(struct db *db, const struct db_job *job, struct e
     if (code == ERR_OK || !in_transaction(db))
         return code;
     db->heads = before;
+    events_undo(db);
     struct err undo_err = ERR_INIT;
     if (run(db, SQL_ROLLBACK_TO, &undo_err) != ERR_OK || run(db, SQL_RELEASE, &undo_err) != ERR_OK)
         sqlite3_exec(db->writer.sql, SQL_ROLLBACK, NULL, NULL, NULL);
@@ -130,6 +131,7 @@ static size_t run_group(struct db *db, size_t from, size_t to, enum err_code *co
         if (in_transaction(db))
             sqlite3_exec(db->writer.sql, SQL_ROLLBACK, NULL, NULL, NULL);
         db->heads = before;
+        events_undo(db);
         if (i == from)
             i = to; /* it did not even begin: all of them fail */
     }
@@ -176,6 +178,7 @@ static void finish_group(struct db *db, size_t from, size_t to, enum err_code co
 {
     if (code == ERR_OK) {
         atomic_fetch_add(&db->commits, 1);
+        events_tell(db);
         if (db->hooks.committed != NULL)
             db->hooks.committed(db->hooks.arg);
     } else {

@@ -51,6 +51,24 @@ enum err_code receipt_put(struct db_tx *tx, const struct db_receipt *receipt, in
     return code;
 }
 
+static void each_receipt(struct stmt *s, db_receipt_fn *fn, void *arg)
+{
+    bool wants_more = true;
+    while (wants_more && stmt_next(s)) {
+        struct db_receipt receipt = {
+            .id = stmt_int(s, 0),
+            .node = stmt_text(s, 1),
+            .generation = stmt_int(s, 2),
+            .digest = stmt_text(s, 3),
+            .observed = stmt_text(s, 4),
+            .result = stmt_text(s, 5),
+            .body = stmt_text(s, 6),
+            .received_us = stmt_int(s, 7),
+        };
+        wants_more = fn(arg, &receipt);
+    }
+}
+
 enum err_code receipt_list(struct db_ro *ro, const char *node, int64_t before, int limit,
                            db_receipt_fn *fn, void *arg, struct err *err)
 {
@@ -63,20 +81,23 @@ enum err_code receipt_list(struct db_ro *ro, const char *node, int64_t before, i
                    " received_us FROM receipts WHERE node = $1 AND id < $2"
                    " ORDER BY id DESC LIMIT $3",
                    VALUES(TEXT(node), INT(before == 0 ? INT64_MAX : before), INT(limit)), err);
-    bool wants_more = true;
-    while (wants_more && stmt_next(&s)) {
-        struct db_receipt receipt = {
-            .id = stmt_int(&s, 0),
-            .node = stmt_text(&s, 1),
-            .generation = stmt_int(&s, 2),
-            .digest = stmt_text(&s, 3),
-            .observed = stmt_text(&s, 4),
-            .result = stmt_text(&s, 5),
-            .body = stmt_text(&s, 6),
-            .received_us = stmt_int(&s, 7),
-        };
-        wants_more = fn(arg, &receipt);
-    }
+    each_receipt(&s, fn, arg);
+    return stmt_end(&s);
+}
+
+enum err_code receipts_since(struct db_ro *ro, int64_t generation, const char *after, int limit,
+                             db_receipt_fn *fn, void *arg, struct err *err)
+{
+    enum err_code code = list_check(limit, err);
+    if (code != ERR_OK)
+        return code;
+    struct stmt s = stmt_start(
+        ro->conn,
+        "SELECT id, node, generation, digest, observed, result, body, received_us FROM receipts"
+        " WHERE id IN (SELECT min(id) FROM receipts WHERE generation >= $1 AND node > $2"
+        " GROUP BY node ORDER BY node LIMIT $3) ORDER BY node",
+        VALUES(INT(generation), TEXT(text_or_empty(after)), INT(limit)), err);
+    each_receipt(&s, fn, arg);
     return stmt_end(&s);
 }
 

@@ -78,6 +78,12 @@ struct db_heads {
     int64_t generation;
 };
 
+/* The events of the open group, for the `event` hook. */
+struct db_event_log {
+    struct db_event_copy *items;
+    size_t count, room;
+};
+
 struct db_ro {
     struct db_conn *conn;
     int64_t now_us;
@@ -106,6 +112,7 @@ struct db {
     struct db_queue writes;
     struct db_conn writer;
     struct db_heads heads;
+    struct db_event_log event_log;
     struct db_job jobs[DB_GROUP_MAX];
     struct db_outcome outcomes[DB_GROUP_MAX];
     int log_pages;     /* in the WAL after the last commit */
@@ -154,6 +161,11 @@ ERR_MUST_CHECK enum err_code db_thread_start(pthread_t *out, void *(*fn)(void *)
 /* Tables that keep a head in memory: on the writer, before the start hook. */
 ERR_MUST_CHECK enum err_code audit_start(struct db_tx *tx, struct err *err);
 ERR_MUST_CHECK enum err_code events_start(struct db_tx *tx, struct err *err);
+/* The open group's events: events_undo() drops those behind the heads (after a roll-back),
+ * events_tell() calls the hook for each, then forgets them. */
+void events_undo(struct db *db);
+void events_tell(struct db *db);
+void events_release(struct db *db);
 ERR_MUST_CHECK enum err_code generations_start(struct db_tx *tx, struct err *err);
 /* A reader's transaction begins anew, so that a long walk does not hold the log. */
 ERR_MUST_CHECK enum err_code db_ro_renew(struct db_ro *ro, struct err *err);

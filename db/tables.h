@@ -152,6 +152,11 @@ ERR_MUST_CHECK enum err_code receipt_put(struct db_tx *tx, const struct db_recei
 /* Newest first; before 0 = from the newest. */
 ERR_MUST_CHECK enum err_code receipt_list(struct db_ro *ro, const char *node, int64_t before,
                                           int limit, db_receipt_fn *fn, void *arg, struct err *err);
+/* Of each node behind `after`, by name, the oldest receipt kept that answers to `generation` or a
+ * later one. */
+ERR_MUST_CHECK enum err_code receipts_since(struct db_ro *ro, int64_t generation, const char *after,
+                                            int limit, db_receipt_fn *fn, void *arg,
+                                            struct err *err);
 
 /* Generations -----------------------------------------------------------------------------------
  */
@@ -188,7 +193,8 @@ struct db_audit {
     int64_t id;
     int64_t time_us;
     const char *actor, *action, *subject, *request_id, *reason; /* "" = none */
-    const char *before, *after;   /* JSON texts or digests; "" = none */
+    const char *before, *after;   /* JSON texts or plain words; "" = none */
+    int64_t generation;           /* that the change became; 0 = none */
     const char *prev_hash, *hash; /* "sha256:..." */
 };
 typedef bool db_audit_fn(void *arg, const struct db_audit *row);
@@ -196,11 +202,35 @@ typedef bool db_audit_fn(void *arg, const struct db_audit *row);
  * prefixed. */
 ERR_MUST_CHECK enum err_code audit_add(struct db_tx *tx, const struct db_audit *row,
                                        struct err *err);
-/* Newest first. tenant NULL = all rows, else rows whose subject is "tenant/T" or below. */
-ERR_MUST_CHECK enum err_code audit_list(struct db_ro *ro, const char *tenant, int64_t before,
-                                        int limit, db_audit_fn *fn, void *arg, struct err *err);
-/* ERR_CONFLICT naming the first id that does not fit; *out_rows checked. */
-ERR_MUST_CHECK enum err_code audit_verify(struct db_ro *ro, int64_t *out_rows, struct err *err);
+
+/* Which rows; NULL or 0 = all. */
+struct audit_filter {
+    const char *tenant; /* rows whose subject is "tenant/T" or below; "" = none */
+    const char *actor, *action, *request_id;
+    const char *subject;        /* it or what is below it */
+    int64_t since_us, until_us; /* since <= time < until */
+};
+/* Newest first, ids below `before` (0 = from the newest). */
+ERR_MUST_CHECK enum err_code audit_list(struct db_ro *ro, const struct audit_filter *filter,
+                                        int64_t before, int limit, db_audit_fn *fn, void *arg,
+                                        struct err *err);
+/* ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code audit_get(struct db_ro *ro, int64_t id, db_audit_fn *fn, void *arg,
+                                       struct err *err);
+
+struct audit_check {
+    int64_t rows;                 /* that fit */
+    char head[DIGEST_TEXT_MAX];   /* hash of the last row that fits; "" = none */
+    int64_t bad_id;               /* the first row that does not fit or is not there; 0 = all fit */
+    char problem[64];             /* what is wrong with it */
+    int64_t anchor_id;            /* in: a row that must be there; 0 = none asked for */
+    char anchor[DIGEST_TEXT_MAX]; /* in: its hash */
+    bool anchored;                /* it is there, with that hash, and fits */
+};
+/* Walks the whole chain in chunks of a transaction each: never in the way of the writer. Finding a
+ * fault is no error. */
+ERR_MUST_CHECK enum err_code audit_verify(struct db_ro *ro, struct audit_check *check,
+                                          struct err *err);
 
 /* Events ----------------------------------------------------------------------------------------
  */
@@ -210,16 +240,21 @@ ERR_MUST_CHECK enum err_code audit_verify(struct db_ro *ro, int64_t *out_rows, s
 struct db_event {
     int64_t id;
     int64_t time_us;
-    const char *kind;    /* "policy.changed", "node.drift", ... */
-    const char *subject; /* "tenant/a/policy", "node/n1" */
-    const char *body;    /* JSON object */
+    const char *kind;       /* "policy.changed", "node.drift", ... */
+    const char *subject;    /* "tenant/a/policy", "node/n1" */
+    const char *request_id; /* of the request that caused it; NULL or "" = none */
+    const char *body;       /* JSON object */
 };
 typedef bool db_event_fn(void *arg, const struct db_event *event);
-ERR_MUST_CHECK enum err_code event_add(struct db_tx *tx, const char *kind, const char *subject,
-                                       const char *body, int64_t *out_id, struct err *err);
+/* id and time are filled in. Ids have no gaps. */
+ERR_MUST_CHECK enum err_code event_add(struct db_tx *tx, const struct db_event *event,
+                                       int64_t *out_id, struct err *err);
 /* Oldest first, ids > after. */
 ERR_MUST_CHECK enum err_code event_list(struct db_ro *ro, int64_t after, int limit, db_event_fn *fn,
                                         void *arg, struct err *err);
+/* Ids of the oldest event kept and of the newest; both 0 = there was none yet. */
+ERR_MUST_CHECK enum err_code event_bounds(struct db_ro *ro, int64_t *out_oldest,
+                                          int64_t *out_newest, struct err *err);
 
 /* Idempotency keys ------------------------------------------------------------------------------
  */

@@ -32,11 +32,11 @@ static bool on_audit(void *arg, const struct db_audit *row)
 
 static enum err_code read_audit(struct db_ro *ro, struct page *page, struct err *err)
 {
-    const char *tenant = page->subject[0] == '\0' ? NULL : page->subject;
+    const struct audit_filter filter = {.tenant = page->subject[0] == '\0' ? NULL : page->subject};
     enum err_code code = api_own_since(ro, page->request, &page->since_us, err);
     if (code != ERR_OK)
         return code;
-    return audit_list(ro, tenant, page->after_number, page_limit(page), on_audit, page, err);
+    return audit_list(ro, &filter, page->after_number, page_limit(page), on_audit, page, err);
 }
 
 static void own_only(struct page *page)

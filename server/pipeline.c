@@ -290,8 +290,11 @@ enum err_code change_record(struct db_tx *tx, const struct request *request,
     }
     if (code != ERR_OK || event == NULL)
         return code;
-    return event_body == NULL ? err_nomem(err)
-                              : event_add(tx, event, audit->subject, event_body, &id, err);
+    const struct db_event happened = {.kind = event,
+                                      .subject = audit->subject,
+                                      .request_id = request_id(request),
+                                      .body = event_body};
+    return event_body == NULL ? err_nomem(err) : event_add(tx, &happened, &id, err);
 }
 
 static enum err_code record(struct write *w, struct db_tx *tx, struct err *err)
@@ -301,6 +304,7 @@ static enum err_code record(struct write *w, struct db_tx *tx, struct err *err)
         .subject = w->subject,
         .before = w->current_digest,
         .after = w->digest,
+        .generation = w->generation,
     };
     char body[EVENT_BODY_MAX];
     /* Names of principals need no escapes: they are identifiers that we checked or made. */

@@ -86,7 +86,8 @@ static inline enum err_code put_all(struct db_tx *tx, void *arg, struct err *err
         (code = generation_next(tx, doc, &number, err)) != ERR_OK ||
         (code = audit_add(tx, &audit, err)) != ERR_OK)
         return code;
-    return event_add(tx, "changed", doc, "{}", &number, err);
+    const struct db_event event = {.kind = "changed", .subject = doc, .body = "{}"};
+    return event_add(tx, &event, &number, err);
 }
 
 static inline enum err_code nothing(struct db_tx *tx, void *arg, struct err *err)
@@ -105,13 +106,17 @@ struct counts {
 static inline enum err_code count_all(struct db_ro *ro, void *arg, struct err *err)
 {
     struct counts *counts = arg;
+    struct audit_check check = {.rows = 0};
     enum err_code code;
-    if ((code = db_check(ro, err)) != ERR_OK ||
-        (code = audit_verify(ro, &counts->audits, err)) != ERR_OK ||
+    if ((code = db_check(ro, err)) != ERR_OK || (code = audit_verify(ro, &check, err)) != ERR_OK ||
         (code = generation_current(ro, &counts->generations, err)) != ERR_OK ||
         (code = stmt_number(ro->conn, "SELECT count(*) FROM revisions", NO_VALUES,
                             &counts->revisions, err)) != ERR_OK)
         return code;
+    if (check.bad_id != 0)
+        return err_set(err, ERR_CONFLICT, "audit row %lld: %s", (long long)check.bad_id,
+                       check.problem);
+    counts->audits = check.rows;
     return stmt_number(ro->conn, "SELECT count(*) FROM events", NO_VALUES, &counts->events, err);
 }
 

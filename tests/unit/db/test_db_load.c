@@ -48,7 +48,8 @@ static void sixteen_threads_write_two_thousand_times(void **state)
 static enum err_code put_large(struct db_tx *tx, void *arg, struct err *err)
 {
     int64_t id;
-    return event_add(tx, "k", "s", arg, &id, err);
+    const struct db_event event = {.kind = "k", .subject = "s", .body = arg};
+    return event_add(tx, &event, &id, err);
 }
 
 static enum err_code read_briefly(struct db_ro *ro, void *arg, struct err *err)
@@ -126,9 +127,10 @@ static void a_long_log_is_verified_by_a_reader_while_it_grows(void **state)
     assert_ok(db_write_wait(t->db, fill_log, NULL, &err));
     for (int i = 0; i < 200; i++)
         assert_ok(db_write(t->db, put_all, NULL, (void *)(uintptr_t) "d", &err));
-    int64_t rows = 0;
-    assert_ok(db_read_wait(t->db, verify, &rows, &err));
-    assert_in_range(rows, LONG_LOG, LONG_LOG + 200);
+    struct audit_check check = {.rows = 0};
+    assert_ok(db_read_wait(t->db, verify, &check, &err));
+    assert_int_equal(check.bad_id, 0);
+    assert_in_range(check.rows, LONG_LOG, LONG_LOG + 200);
 }
 
 int main(void)
