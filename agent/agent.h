@@ -48,7 +48,7 @@ struct agent_config {
 };
 
 struct agent_stats {
-    uint64_t plans, results[RECEIPT_DRIFT + 1]; /* by enum receipt_result */
+    uint64_t plans, results[RECEIPT_RESULT_COUNT]; /* by enum receipt_result */
     uint64_t checks, receipts_done;
 };
 

@@ -26,6 +26,7 @@ static enum log_level level_of(const struct receipt *receipt)
     case RECEIPT_ROLLED_BACK:
     case RECEIPT_REFUSED:
     case RECEIPT_STUCK:
+    case RECEIPT_EXPIRED:
         break;
     }
     return LOG_LEVEL_ERROR;
@@ -83,6 +84,7 @@ static bool is_good(const struct receipt *receipt)
     case RECEIPT_ROLLED_BACK:
     case RECEIPT_REFUSED:
     case RECEIPT_STUCK:
+    case RECEIPT_EXPIRED:
         break;
     }
     return false;

@@ -98,6 +98,12 @@ enum err_code plan_seal(struct plan *plan, struct err *err)
     return digest_plan(plan, err);
 }
 
+void plan_tag(const struct plan *plan, char out[PLAN_TAG_SIZE])
+{
+    snprintf(out, PLAN_TAG_SIZE, "%s%s%s", plan->digest, plan_is_final(plan) ? "" : "+",
+             plan->confirm.rollout);
+}
+
 static json_t *knob_to_json(const struct plan_knob *knob)
 {
     OWN(json) json_t *object = json_object();
@@ -114,6 +120,15 @@ static json_t *knob_to_json(const struct plan_knob *knob)
     return GIVE(object);
 }
 
+static json_t *confirm_to_json(const struct plan_confirm *confirm)
+{
+    OWN(json) json_t *object = json_object();
+    if (object == NULL || !write_text(object, "rollout", confirm->rollout) ||
+        !write_member(object, "timeout_s", json_integer(confirm->timeout_s)))
+        return NULL;
+    return GIVE(object);
+}
+
 json_t *plan_to_json(const struct plan *plan)
 {
     OWN(json) json_t *knobs = json_array();
@@ -126,6 +141,8 @@ json_t *plan_to_json(const struct plan *plan)
         !write_member(object, "generation", json_integer(plan->generation)) ||
         !write_text(object, "digest", plan->digest) ||
         !write_member(object, "knobs", json_incref(knobs)))
+        return NULL;
+    if (!plan_is_final(plan) && !write_member(object, "confirm", confirm_to_json(&plan->confirm)))
         return NULL;
     return GIVE(object);
 }
@@ -178,6 +195,21 @@ static enum err_code knobs_from_json(struct json_reader *r, const json_t *knobs,
     return ERR_OK;
 }
 
+static void confirm_from_json(struct json_reader *r, struct plan_confirm *out)
+{
+    struct json_reader member;
+    struct err err = ERR_INIT;
+    int64_t timeout_s = 0;
+    if (!json_reader_object(r, "confirm", false, &member))
+        return;
+    if (read_text(&member, "rollout", true, 1, out->rollout, sizeof(out->rollout)) &&
+        name_check(out->rollout, "rollout", &err))
+        read_problem(&member, "rollout", "%s", err.text);
+    json_reader_int(&member, "timeout_s", true, 1, PLAN_CONFIRM_TIMEOUT_MAX_S, &timeout_s);
+    json_reader_end(&member);
+    out->timeout_s = (int32_t)timeout_s;
+}
+
 enum err_code plan_from_json(const json_t *document, struct plan **out, struct err *err)
 {
     OWN_FINDINGS struct finding_list findings;
@@ -187,11 +219,13 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
     int64_t version, generation = 0;
     const char *node = "", *digest = "";
     const json_t *knobs = NULL;
+    struct plan_confirm confirm = {0};
     json_reader_int(&r, "version", true, PLAN_VERSION, PLAN_VERSION, &version);
     json_reader_string(&r, "node", true, 1, NAME_MAX_LEN, &node);
     json_reader_int(&r, "generation", true, 0, INT64_MAX, &generation);
     json_reader_string(&r, "digest", true, 1, DIGEST_TEXT_MAX - 1, &digest);
     json_reader_array(&r, "knobs", true, PLAN_KNOBS_MAX, &knobs);
+    confirm_from_json(&r, &confirm);
     json_reader_end(&r);
     enum err_code code = read_result(&findings, err);
     OWN(plan) struct plan *plan = NULL;
@@ -209,6 +243,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
             "the plan's digest is %s, but its content gives %s: it was changed or cut "
             "on the way",
             digest, plan->digest);
+    plan->confirm = confirm;
     *out = GIVE(plan);
     return ERR_OK;
 }

@@ -22,6 +22,14 @@
 #define PLAN_KNOBS_MAX 16384
 #define KNOB_ID_SIZE   96
 
+#define PLAN_CONFIRM_TIMEOUT_MAX_S 86400 /* a day; at least 1 */
+
+/* The plan is on trial: unless it is confirmed in time, the node goes back by itself. */
+struct plan_confirm {
+    char rollout[NAME_SIZE]; /* "" = no trial: the plan is final */
+    int32_t timeout_s;
+};
+
 struct plan_knob {
     const struct knob_kind *kind;
     char subject[PORT_ID_SIZE];
@@ -42,10 +50,12 @@ struct plan {
     size_t knob_room;             /* private: what knobs has memory for */
     char digest[DIGEST_TEXT_MAX]; /* over node and knobs' keys, wants and flags; not the generation
                                    */
+    struct plan_confirm confirm;  /* of this assignment; no part of the digest */
 };
 
 /* JSON form: {"version":1,"node","generation","digest","knobs":[{"kind","subject","id"?,"want",
- * "enforcement","strict"?,"observe_only"?,"tenant"?,"job"?}]}. from_json checks the digest
+ * "enforcement","strict"?,"observe_only"?,"tenant"?,"job"?}],"confirm"?:{"rollout","timeout_s"}}.
+ * from_json checks the digest
  * (ERR_INVALID when it does not match) and refuses unknown kinds with ERR_UNSUPPORTED. */
 ERR_MUST_CHECK enum err_code plan_from_json(const json_t *document, struct plan **out,
                                             struct err *err);
@@ -60,6 +70,18 @@ ERR_MUST_CHECK enum err_code plan_new(const char *node, int64_t generation, stru
 ERR_MUST_CHECK enum err_code plan_add(struct plan *plan, const struct plan_knob *knob,
                                       struct err *err);
 ERR_MUST_CHECK enum err_code plan_seal(struct plan *plan, struct err *err);
+
+static inline bool plan_is_final(const struct plan *plan)
+{
+    return plan->confirm.rollout[0] == '\0';
+}
+
+/*
+ * What tells one assignment from another: "DIGEST" of a final plan, "DIGEST+ROLLOUT" of one on
+ * trial. The server publishes under it, the agent says it as the one it knows.
+ */
+#define PLAN_TAG_SIZE (DIGEST_TEXT_MAX + 1 + NAME_MAX_LEN)
+void plan_tag(const struct plan *plan, char out[PLAN_TAG_SIZE]);
 
 /* State --------------------------------------------------------------------------------------- */
 

@@ -17,7 +17,8 @@ static const char *const result_names[] = {
     [RECEIPT_REFUSED] = "refused",
     [RECEIPT_STUCK] = "stuck",
     [RECEIPT_DRIFT] = "drift",
-    [RECEIPT_DRIFT + 1] = NULL,
+    [RECEIPT_EXPIRED] = "expired",
+    [RECEIPT_RESULT_COUNT] = NULL,
 };
 
 const char *receipt_result_name(enum receipt_result result)
@@ -53,6 +54,21 @@ static json_t *step_to_json(const struct receipt_step *step)
     return GIVE(object);
 }
 
+static json_t *probes_to_json(const struct receipt *receipt)
+{
+    OWN(json) json_t *probes = json_array();
+    for (size_t i = 0; i < receipt->probe_count; i++) {
+        const struct receipt_probe *probe = &receipt->probes[i];
+        json_t *object = json_object();
+        if (json_array_append_new(probes, object) != 0 ||
+            !write_text(object, "name", probe->name) ||
+            !write_member(object, "ok", json_boolean(probe->ok)) ||
+            !write_text(object, "detail", probe->detail))
+            return NULL;
+    }
+    return GIVE(probes);
+}
+
 json_t *receipt_to_json(const struct receipt *receipt)
 {
     OWN(json) json_t *steps = json_array();
@@ -66,12 +82,23 @@ json_t *receipt_to_json(const struct receipt *receipt)
         !write_text(object, "digest", receipt->digest) ||
         !write_text(object, "observed", receipt->observed) ||
         !write_text(object, "result", result_names[receipt->result]) ||
+        !write_text(object, "rollout", receipt->rollout) ||
         !write_member(object, "time_us", json_integer(receipt->time_us)) ||
         !write_member(object, "apply_ns", json_integer(receipt->apply_ns)) ||
         !write_member(object, "steps", json_incref(steps)) ||
         !write_text(object, "problem", receipt->problem))
         return NULL;
+    if (receipt->probe_count > 0 && !write_member(object, "probes", probes_to_json(receipt)))
+        return NULL;
     return GIVE(object);
+}
+
+static void name_from_json(struct json_reader *r, const char *key, bool required,
+                           char out[NAME_SIZE])
+{
+    struct err err = ERR_INIT;
+    if (read_text(r, key, required, 1, out, NAME_SIZE) && name_check(out, key, &err))
+        read_problem(r, key, "%s", err.text);
 }
 
 static void step_from_json(struct json_reader *r, struct receipt_step *out)
@@ -92,6 +119,14 @@ static void step_from_json(struct json_reader *r, struct receipt_step *out)
     out->after = json_incref((json_t *)after);
 }
 
+static void probe_from_json(struct json_reader *r, struct receipt_probe *out)
+{
+    name_from_json(r, "name", true, out->name);
+    json_reader_bool(r, "ok", true, &out->ok);
+    read_text(r, "detail", false, 1, out->detail, sizeof(out->detail));
+    json_reader_end(r);
+}
+
 static void digest_from_json(struct json_reader *r, const char *key, bool required,
                              char out[DIGEST_TEXT_MAX])
 {
@@ -103,14 +138,12 @@ static void head_from_json(struct json_reader *r, struct receipt *out)
 {
     int64_t version;
     int result = RECEIPT_STUCK;
-    struct err err = ERR_INIT;
     json_reader_int(r, "version", true, RECEIPT_VERSION, RECEIPT_VERSION, &version);
-    if (read_text(r, "node", true, 1, out->node, sizeof(out->node)) &&
-        name_check(out->node, "node", &err))
-        read_problem(r, "node", "%s", err.text);
+    name_from_json(r, "node", true, out->node);
     json_reader_int(r, "generation", true, 0, INT64_MAX, &out->generation);
     digest_from_json(r, "digest", true, out->digest);
     digest_from_json(r, "observed", false, out->observed);
+    name_from_json(r, "rollout", false, out->rollout);
     if (json_reader_enum(r, "result", true, result_names, &result))
         out->result = (enum receipt_result)result;
     json_reader_int(r, "time_us", true, 0, INT64_MAX, &out->time_us);
@@ -126,10 +159,11 @@ enum err_code receipt_from_json(const json_t *document, struct receipt **out, st
     if (receipt == NULL)
         return err_nomem(err);
     struct json_reader r;
-    const json_t *steps = NULL;
+    const json_t *steps = NULL, *probes = NULL;
     json_reader_init(&r, document, "", &findings);
     head_from_json(&r, receipt);
     json_reader_array(&r, "steps", true, RECEIPT_STEPS_MAX, &steps);
+    json_reader_array(&r, "probes", false, RECEIPT_PROBES_MAX, &probes);
     json_reader_end(&r);
     size_t count = steps == NULL ? 0 : json_array_size(steps);
     if (count > 0 && (receipt->steps = calloc(count, sizeof(*receipt->steps))) == NULL)
@@ -139,6 +173,12 @@ enum err_code receipt_from_json(const json_t *document, struct receipt **out, st
         struct json_reader element;
         json_reader_element(&r, "steps", i, json_array_get(steps, i), &element);
         step_from_json(&element, &receipt->steps[i]);
+    }
+    receipt->probe_count = json_array_size(probes);
+    for (size_t i = 0; i < receipt->probe_count; i++) {
+        struct json_reader element;
+        json_reader_element(&r, "probes", i, json_array_get(probes, i), &element);
+        probe_from_json(&element, &receipt->probes[i]);
     }
     enum err_code code = read_result(&findings, err);
     if (code == ERR_OK)

@@ -14,10 +14,13 @@ enum receipt_result {
     RECEIPT_REFUSED,     /* found before anything changed: unsupported or invalid plan */
     RECEIPT_STUCK,       /* the undo failed too: needs a person */
     RECEIPT_DRIFT,       /* a manual change was found and repaired; steps say what */
+    RECEIPT_EXPIRED,     /* nobody confirmed the plan in time: the node went back by itself */
 };
+#define RECEIPT_RESULT_COUNT (RECEIPT_EXPIRED + 1)
 const char *receipt_result_name(enum receipt_result result); /* "applied", "rolled-back", ... */
 
-#define RECEIPT_STEPS_MAX 4096
+#define RECEIPT_STEPS_MAX  4096
+#define RECEIPT_PROBES_MAX 16
 
 struct receipt_step {
     char text[256]; /* "change dcb.pfc solar_rdma.0/0" */
@@ -27,17 +30,27 @@ struct receipt_step {
     json_t *before, *after;     /* owned; of drift and changes; may be NULL */
 };
 
+/* One question of the self-test after a plan was applied. */
+struct receipt_probe {
+    char name[NAME_SIZE];
+    bool ok;
+    char detail[256]; /* "" = nothing to say */
+};
+
 struct receipt {
     char node[NAME_SIZE];
     int64_t generation;
     char digest[DIGEST_TEXT_MAX];   /* of the plan */
     char observed[DIGEST_TEXT_MAX]; /* read back; "" = could not be observed */
+    char rollout[NAME_SIZE];        /* the plan was on trial for it; "" = it was final */
     enum receipt_result result;
     int64_t time_us;
     int64_t apply_ns; /* how long apply and read back took */
     struct receipt_step *steps;
     size_t step_count;
     char problem[ERR_TEXT_MAX]; /* of the first failure, "" = none */
+    struct receipt_probe probes[RECEIPT_PROBES_MAX];
+    size_t probe_count; /* 0 = no self-test was run */
 };
 
 ERR_MUST_CHECK enum err_code receipt_from_json(const json_t *document, struct receipt **out,

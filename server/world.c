@@ -395,6 +395,7 @@ static enum node_sync sync_of(const struct world *world, const struct world_node
     case RECEIPT_ROLLED_BACK:
     case RECEIPT_REFUSED:
     case RECEIPT_STUCK:
+    case RECEIPT_EXPIRED:
         break;
     }
     return NODE_FAILED;

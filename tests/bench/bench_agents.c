@@ -173,7 +173,7 @@ static void print_stats(struct fleet *fleet)
     getrusage(RUSAGE_SELF, &usage);
     printf("{\"agents\":%d,\"plans\":%" PRIu64 ",\"receipts\":%" PRIu64, fleet->count, fleet->plans,
            sum.receipts_done);
-    for (int result = 0; result <= RECEIPT_DRIFT; result++)
+    for (int result = 0; result < RECEIPT_RESULT_COUNT; result++)
         printf(",\"%s\":%" PRIu64, receipt_result_name((enum receipt_result)result),
                sum.results[result]);
     if (fleet->sample_count > 0)

@@ -340,6 +340,43 @@ static void a_receipt_survives_json(void **unused)
     assert_true(json_equal(document, again));
 }
 
+static void a_receipt_of_a_trial_survives_json(void **unused)
+{
+    (void)unused;
+    struct err err = ERR_INIT;
+    OWN(receipt) struct receipt *receipt = NULL;
+    OWN(json)
+    json_t *document = json_of(RECEIPT(
+        "'steps':[],'rollout':'r-7','probes':[{'name':'links','ok':false,'detail':'port p/0 "
+        "is down'},{'name':'server','ok':true}]"));
+    json_object_set_new(document, "result", json_string("expired"));
+    assert_ok(receipt_from_json(document, &receipt, &err));
+    assert_int_equal(receipt->result, RECEIPT_EXPIRED);
+    assert_string_equal(receipt->rollout, "r-7");
+    assert_int_equal(receipt->probe_count, 2);
+    assert_false(receipt->probes[0].ok);
+    assert_true(receipt->probes[1].ok);
+    OWN(json) json_t *again = receipt_to_json(receipt);
+    assert_true(json_equal(document, again));
+}
+
+static void a_receipt_has_a_maximum_of_probes(void **unused)
+{
+    (void)unused;
+    OWN(json) json_t *document = json_of(RECEIPT("'steps':[]"));
+    json_t *probes = json_array();
+    json_object_set_new(document, "probes", probes);
+    for (int i = 0; i <= RECEIPT_PROBES_MAX; i++) {
+        OWN(receipt) struct receipt *receipt = NULL;
+        struct err err = ERR_INIT;
+        assert_int_equal(receipt_from_json(document, &receipt, &err), ERR_OK);
+        json_array_append_new(probes, json_of("{'name':'links','ok':true}"));
+    }
+    OWN(receipt) struct receipt *receipt = NULL;
+    struct err err = ERR_INIT;
+    assert_fails(receipt_from_json(document, &receipt, &err), ERR_INVALID);
+}
+
 static void a_receipt_is_not_lost_over_a_kernels_odd_words(void **unused)
 {
     (void)unused;
@@ -368,6 +405,13 @@ static void hostile_receipts_are_refused(void **unused)
         RECEIPT("'steps':[],'result':'great'"),
         RECEIPT("'steps':[],'observed':'sha256:xyz'"),
         RECEIPT("'steps':[],'surprise':1"),
+        RECEIPT("'steps':[],'rollout':''"),
+        RECEIPT("'steps':[],'rollout':'r 7'"),
+        RECEIPT("'steps':[],'probes':{}"),
+        RECEIPT("'steps':[],'probes':[{'ok':true}]"),
+        RECEIPT("'steps':[],'probes':[{'name':'links'}]"),
+        RECEIPT("'steps':[],'probes':[{'name':'a b','ok':true}]"),
+        RECEIPT("'steps':[],'probes':[{'name':'links','ok':true,'more':1}]"),
         "{'version':1,'node':'n 1','generation':7,'digest':'" DIGEST
         "','result':'applied','time_us':1,'apply_ns':2,'steps':[]}",
         "{'version':1,'node':'n1','generation':-7,'digest':'" DIGEST
@@ -402,6 +446,8 @@ int main(void)
         cmocka_unit_test(an_absent_value_of_an_inventory_is_unknown),
         cmocka_unit_test(hostile_inventories_are_refused),
         cmocka_unit_test(a_receipt_survives_json),
+        cmocka_unit_test(a_receipt_of_a_trial_survives_json),
+        cmocka_unit_test(a_receipt_has_a_maximum_of_probes),
         cmocka_unit_test(a_receipt_is_not_lost_over_a_kernels_odd_words),
         cmocka_unit_test(hostile_receipts_are_refused),
     };

@@ -162,6 +162,40 @@ static void a_plan_survives_json(void **unused)
     assert_true(again->knobs[1].strict && again->knobs[1].observe_only);
 }
 
+static void a_trial_is_in_json_and_tag_but_not_in_the_digest(void **unused)
+{
+    (void)unused;
+    struct err err = ERR_INIT;
+    char tag[PLAN_TAG_SIZE], wanted[PLAN_TAG_SIZE];
+    OWN(plan) struct plan *plan = small_plan();
+    plan_tag(plan, tag);
+    assert_true(plan_is_final(plan));
+    assert_string_equal(tag, plan->digest);
+    plan->confirm = (struct plan_confirm){.rollout = "r-7", .timeout_s = 600};
+    OWN(json) json_t *document = plan_to_json(plan);
+    OWN(plan) struct plan *again = NULL;
+    assert_ok(plan_from_json(document, &again, &err));
+    assert_false(plan_is_final(again));
+    assert_string_equal(again->digest, plan->digest);
+    assert_string_equal(again->confirm.rollout, "r-7");
+    assert_int_equal(again->confirm.timeout_s, 600);
+    plan_tag(again, tag);
+    snprintf(wanted, sizeof(wanted), "%s+r-7", plan->digest);
+    assert_string_equal(tag, wanted);
+    OWN(json) json_t *twice = plan_to_json(again);
+    assert_true(json_equal(document, twice));
+}
+
+static void the_longest_tag_fits(void **unused)
+{
+    (void)unused;
+    char tag[PLAN_TAG_SIZE];
+    OWN(plan) struct plan *plan = small_plan();
+    memset(plan->confirm.rollout, 'r', NAME_MAX_LEN);
+    plan_tag(plan, tag);
+    assert_int_equal(strlen(tag), strlen(plan->digest) + 1 + NAME_MAX_LEN);
+}
+
 static void hostile_plans_are_refused(void **unused)
 {
     (void)unused;
@@ -180,6 +214,18 @@ static void hostile_plans_are_refused(void **unused)
         {"knobs", "[1]", ERR_INVALID},
         {"knobs", "[{}]", ERR_INVALID},
         {"surplus", "1", ERR_INVALID},
+        {"confirm", "null", ERR_INVALID},
+        {"confirm", "'r-7'", ERR_INVALID},
+        {"confirm", "{}", ERR_INVALID},
+        {"confirm", "{'rollout':'r-7'}", ERR_INVALID},
+        {"confirm", "{'timeout_s':600}", ERR_INVALID},
+        {"confirm", "{'rollout':'','timeout_s':600}", ERR_INVALID},
+        {"confirm", "{'rollout':'r 7','timeout_s':600}", ERR_INVALID},
+        {"confirm", "{'rollout':'r-7','timeout_s':0}", ERR_INVALID},
+        {"confirm", "{'rollout':'r-7','timeout_s':1}", ERR_OK},
+        {"confirm", "{'rollout':'r-7','timeout_s':86400}", ERR_OK},
+        {"confirm", "{'rollout':'r-7','timeout_s':86401}", ERR_INVALID},
+        {"confirm", "{'rollout':'r-7','timeout_s':600,'x':1}", ERR_INVALID},
         {"knobs", "[{'kind':'gpu.clock','subject':'x','want':1,'enforcement':'nic'}]",
          ERR_UNSUPPORTED},
         {"knobs", "[{'kind':'dcb.pfc','subject':'x','want':null,'enforcement':'nic'}]",
@@ -195,6 +241,10 @@ static void hostile_plans_are_refused(void **unused)
         OWN(plan) struct plan *out = NULL;
         OWN(json) json_t *document = plan_to_json(plan);
         json_object_set_new(document, cases[i].member, json_of(cases[i].value));
+        if (cases[i].code == ERR_OK) { /* the other side of a limit */
+            assert_ok(plan_from_json(document, &out, &err));
+            continue;
+        }
         assert_fails(plan_from_json(document, &out, &err), cases[i].code);
         assert_null(out);
     }
@@ -351,6 +401,8 @@ int main(void)
         cmocka_unit_test(a_knob_twice_is_a_conflict),
         cmocka_unit_test(a_plan_has_a_maximum_of_knobs),
         cmocka_unit_test(a_plan_survives_json),
+        cmocka_unit_test(a_trial_is_in_json_and_tag_but_not_in_the_digest),
+        cmocka_unit_test(the_longest_tag_fits),
         cmocka_unit_test(hostile_plans_are_refused),
         cmocka_unit_test(a_changed_want_breaks_the_digest),
         cmocka_unit_test(a_node_in_sync_has_the_plans_digest),
