@@ -1,7 +1,7 @@
 #pragma once
 /*
  * db/tables.h - the tables, as functions. One .c file per group: documents.c, tenants.c, nodes.c,
- * placements.c, receipts.c, tokens.c, audit.c, events.c, idempotency.c.
+ * placements.c, receipts.c, tokens.c, certificates.c, audit.c, events.c, idempotency.c.
  *
  * Strings in rows given to callbacks live until the callback returns. A callback returns false to
  * stop. Texts are UTF-8, times int64 microseconds since the epoch. All functions: ERR_IO with
@@ -185,6 +185,45 @@ ERR_MUST_CHECK enum err_code token_delete(struct db_tx *tx, const char *id, stru
 /* By id, those behind `after` ("" = all), until fn has had enough. */
 ERR_MUST_CHECK enum err_code token_each(struct db_ro *ro, const char *after, db_token_fn *fn,
                                         void *arg, struct err *err);
+
+/* Enrolment of agents ---------------------------------------------------------------------------
+ */
+
+struct db_join {
+    const char *node;
+    const char *hash; /* "sha256:..." of the whole join token */
+    const char *key;  /* SHA-256 of the public key that used it; "" = unused */
+    int64_t created_us, expires_us;
+};
+typedef bool db_join_fn(void *arg, const struct db_join *join);
+/* Takes the place of the node's older one; unused, created now. ERR_CONFLICT: no such node. */
+ERR_MUST_CHECK enum err_code join_put(struct db_tx *tx, const char *node, const char *hash,
+                                      int64_t expires_us, struct err *err);
+/* fn is called once; ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code join_get(struct db_ro *ro, const char *hash, db_join_fn *fn, void *arg,
+                                      struct err *err);
+ERR_MUST_CHECK enum err_code join_use(struct db_tx *tx, const char *node, const char *key,
+                                      struct err *err);
+/* The node's join token ends, if there is one. */
+ERR_MUST_CHECK enum err_code join_end(struct db_tx *tx, const char *node, struct err *err);
+
+struct db_certificate {
+    const char *fingerprint; /* 64 hex digits */
+    const char *node;
+    const char *serial;
+    const char *origin; /* "join" or "renewal" */
+    int64_t created_us, expires_us;
+};
+typedef bool db_certificate_fn(void *arg, const struct db_certificate *certificate);
+/* created_us = now. ERR_CONFLICT: no such node, or the fingerprint twice. */
+ERR_MUST_CHECK enum err_code
+certificate_put(struct db_tx *tx, const struct db_certificate *certificate, struct err *err);
+/* All of the node's but `keep` (NULL = all); *out_count of them. */
+ERR_MUST_CHECK enum err_code certificates_end(struct db_tx *tx, const char *node, const char *keep,
+                                              int64_t *out_count, struct err *err);
+/* By node, then oldest first. node NULL = all. */
+ERR_MUST_CHECK enum err_code certificate_each(struct db_ro *ro, const char *node,
+                                              db_certificate_fn *fn, void *arg, struct err *err);
 
 /* Audit: hash-chained ---------------------------------------------------------------------------
  */
