@@ -12,5 +12,6 @@ struct embed_file {
 };
 
 extern const struct embed_file schema_files[];    /* schemas/NAME.json */
+extern const struct embed_file compat_files[];    /* schemas/compat.json, data and no schema */
 extern const struct embed_file migration_files[]; /* db/sql/NNNN_name.sql, in order */
 extern const struct embed_file openapi_files[];   /* schemas/openapi.yaml as JSON */

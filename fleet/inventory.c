@@ -1,6 +1,6 @@
 /*
- * fleet/inventory.c - see inventory.h. What rules and the compiler do not look at (GPUs, PCIe,
- * modules) is checked for its shape and stays in the report as the store has it.
+ * fleet/inventory.c - see inventory.h: the ports, and the whole. What neither rules nor the
+ * compiler look at is left to the schema and stays in the report as the store has it.
  */
 #include "fleet/inventory.h"
 
@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "fleet/inventory_hardware.h"
 #include "fleet/read.h"
 
-#define INVENTORY_VERSION  1
-#define INVENTORY_GPUS_MAX 256
-#define MTU_BYTES_MIN      68 /* RFC 791 */
-#define MTU_BYTES_MAX      65535
-#define FLOW_ENTRIES_MAX   (1 << 24)
+#define INVENTORY_VERSION 1
+#define MTU_BYTES_MIN     68 /* RFC 791 */
+#define MTU_BYTES_MAX     65535
+#define FLOW_ENTRIES_MAX  (1 << 24)
+#define PSID_CHARS        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 static void caps_from_json(struct json_reader *r, struct port_caps *caps)
 {
@@ -55,10 +56,9 @@ static bool port_id_is_valid(const char *id)
 
 static void port_from_json(struct json_reader *r, struct port *port)
 {
-    static const char *const others[] = {
-        "problem", "mac",    "link",     "numa_node", "product", "vendor",          "psid",
-        "pci_id",  "serial", "pcie",     "module",    "devlink", "firmware_stored", "rdma",
-        "sysctl",  "params", "counters", "extra",     NULL};
+    static const char *const others[] = {"problem", "mac",    "link",     "numa_node", "vendor",
+                                         "pci_id",  "serial", "module",   "devlink",   "rdma",
+                                         "sysctl",  "params", "counters", "extra",     NULL};
     *port = (struct port){.speed_bps = -1, .mtu_bytes = -1};
     port->caps.flower_hw_entries = -1;
     if (read_text(r, "id", true, 1, port->id, sizeof(port->id)) && !port_id_is_valid(port->id))
@@ -66,6 +66,13 @@ static void port_from_json(struct json_reader *r, struct port *port)
     read_text(r, "ifname", false, 0, port->ifname, sizeof(port->ifname));
     read_text(r, "driver", false, 0, port->driver, sizeof(port->driver));
     read_text(r, "firmware", false, 0, port->firmware, sizeof(port->firmware));
+    read_text(r, "firmware_stored", false, 0, port->firmware_stored, sizeof(port->firmware_stored));
+    read_text(r, "product", false, 0, port->product, sizeof(port->product));
+    if (read_text(r, "psid", false, 0, port->psid, sizeof(port->psid)) &&
+        strspn(port->psid, PSID_CHARS) != strlen(port->psid))
+        read_problem(r, "psid", "a PSID has letters, digits, '_', '.' and '-'");
+    json_reader_bool(r, "virtual_function", false, &port->virtual_function);
+    pcie_from_json(r, &port->pcie);
     read_text(r, "rdma_device", false, 0, port->rdma_device, sizeof(port->rdma_device));
     json_reader_bool(r, "rdma_software", false, &port->rdma_software);
     int64_t mtu = -1, speed = -1;
@@ -107,17 +114,15 @@ static void ports_from_json(struct json_reader *r, const json_t *ports, struct i
 static void head_from_json(struct json_reader *r)
 {
     static const char *const others[] = {
-        "hostname", "rdma_devices", "machine_id", "os",      "kernel", "cpu",      "memory",
-        "modules",  "sysctl",       "thp",        "agent",   "pcie",   "switches", "host",
-        "problems", "firmware",     "numa",       "time_us", "extra",  NULL};
+        "hostname", "rdma_devices", "machine_id", "os",    "kernel",   "memory", "modules",
+        "sysctl",   "thp",          "agent",      "pcie",  "switches", "host",   "problems",
+        "firmware", "numa",         "time_us",    "extra", NULL};
     int64_t version;
     char node[NAME_SIZE];
     struct err err = ERR_INIT;
-    const json_t *gpus;
     json_reader_int(r, "version", false, INVENTORY_VERSION, INVENTORY_VERSION, &version);
     if (read_text(r, "node", false, 1, node, sizeof(node)) && name_check(node, "node", &err))
         read_problem(r, "node", "%s", err.text);
-    json_reader_array(r, "gpus", false, INVENTORY_GPUS_MAX, &gpus);
     ignore(r, others);
 }
 
@@ -134,6 +139,9 @@ enum err_code inventory_from_json(const json_t *document, struct inventory **out
     json_reader_init(&r, document, "", &own);
     head_from_json(&r);
     json_reader_array(&r, "ports", true, INVENTORY_PORTS_MAX, &ports);
+    enum err_code hardware = hardware_from_json(&r, inventory, err);
+    if (hardware != ERR_OK)
+        return hardware;
     json_reader_end(&r);
     size_t count = ports == NULL ? 0 : json_array_size(ports);
     if (count > 0 && (inventory->ports = calloc(count, sizeof(*inventory->ports))) == NULL)
@@ -153,6 +161,7 @@ void inventory_free(struct inventory *inventory)
     if (inventory == NULL)
         return;
     free(inventory->ports);
+    free(inventory->gpus);
     free(inventory);
 }
 

@@ -22,6 +22,15 @@
 #define PORT_ID_SIZE        96
 #define IFNAME_SIZE         16
 #define INVENTORY_TEXT_MAX  128
+#define INVENTORY_GPUS_MAX  256
+#define PSID_SIZE           64
+#define INVENTORY_BYTES_MAX (INT64_C(1) << 50)
+
+/* A PCI Express link as it runs and as the device could; -1 = unknown. */
+struct pcie_link {
+    int current_gen, max_gen;     /* 1..8 */
+    int current_width, max_width; /* lanes, 1..32 */
+};
 
 /* What the port can take, found by probing. */
 struct port_caps {
@@ -36,18 +45,47 @@ struct port_caps {
 struct port {
     char id[PORT_ID_SIZE];
     char ifname[IFNAME_SIZE];
-    char driver[INVENTORY_TEXT_MAX];      /* "" = unknown */
-    char firmware[INVENTORY_TEXT_MAX];    /* running, "" = unknown */
-    char rdma_device[INVENTORY_TEXT_MAX]; /* "" = none */
-    bool rdma_software;                   /* rxe: its packets pass qdiscs */
-    int64_t speed_bps;                    /* -1 = unknown */
-    int mtu_bytes;                        /* -1 = unknown */
+    char driver[INVENTORY_TEXT_MAX];          /* "" = unknown */
+    char product[INVENTORY_TEXT_MAX];         /* "" = unknown */
+    char psid[PSID_SIZE];                     /* board id, "" = unknown */
+    char firmware[INVENTORY_TEXT_MAX];        /* running, "" = unknown */
+    char firmware_stored[INVENTORY_TEXT_MAX]; /* runs after the next activation, "" = unknown */
+    char rdma_device[INVENTORY_TEXT_MAX];     /* "" = none */
+    bool rdma_software;                       /* rxe: its packets pass qdiscs */
+    int64_t speed_bps;                        /* -1 = unknown */
+    int mtu_bytes;                            /* -1 = unknown */
+    bool virtual_function;                    /* its PCIe link is its parent's */
+    struct pcie_link pcie;
     struct port_caps caps;
+};
+
+struct gpu {
+    char id[PORT_ID_SIZE];          /* bus address */
+    char model[INVENTORY_TEXT_MAX]; /* "" = unknown, as the next three */
+    char vendor[INVENTORY_TEXT_MAX];
+    char firmware[INVENTORY_TEXT_MAX]; /* VBIOS */
+    char driver[INVENTORY_TEXT_MAX];   /* version of its kernel driver */
+    int64_t memory_bytes;              /* -1 = unknown */
+    int64_t nvlink_bps;                /* all links together; -1 = unknown */
+    struct pcie_link pcie;
+};
+
+struct cpu {
+    bool present; /* the inventory tells of it */
+    char model[INVENTORY_TEXT_MAX];
+    char vendor[INVENTORY_TEXT_MAX];
+    char architecture[INVENTORY_TEXT_MAX]; /* "x86_64", "aarch64" */
+    char firmware[INVENTORY_TEXT_MAX];     /* microcode */
+    char iommu[16];     /* "smmuv3", "smmuv2", "intel-vtd", "amd-vi", "none"; "" = unknown */
+    int sockets, cores; /* -1 = unknown */
 };
 
 struct inventory {
     struct port *ports; /* sorted by id */
     size_t port_count;
+    struct gpu *gpus; /* sorted by id */
+    size_t gpu_count;
+    struct cpu cpu;
 };
 
 ERR_MUST_CHECK enum err_code inventory_from_json(const json_t *document, struct inventory **out,

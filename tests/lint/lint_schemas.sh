@@ -6,6 +6,7 @@ obj=$2
 n=0
 bad=0
 for f in "$src"/schemas/*.json; do
+    [ "${f##*/}" = compat.json ] && continue # data; a unit test holds it against its schema
     n=$((n + 1))
     if "$obj/tests/lint/schemalint" "$f" >"$obj/schemalint.log" 2>&1; then
         echo "ok $n - schemas/$(basename "$f") compiles strictly"

@@ -7,7 +7,9 @@
 
 #include "base/embed.h"
 #include "base/schema.h"
+#include "fleet/compat.h"
 #include "fleet/receipt.h"
+#include "fleet/switch.h"
 
 #define MUTATIONS 4000
 
@@ -66,13 +68,25 @@ static bool accept_receipt(const json_t *document)
     return receipt_from_json(document, &receipt, NULL) == ERR_OK;
 }
 
+static bool accept_switch(const json_t *document)
+{
+    struct switch_info info;
+    return switch_from_json(document, "", "sw1", &info, NULL, NULL) == ERR_OK;
+}
+
+static bool accept_compat(const json_t *document)
+{
+    OWN(compat) struct compat *compat = NULL;
+    return compat_from_json(document, &compat, NULL, NULL) == ERR_OK;
+}
+
 static const struct {
     const char *name;
     bool (*accept)(const json_t *document);
 } kinds[] = {
     {"policy", accept_policy},       {"fabric", accept_fabric}, {"placement", accept_placement},
     {"inventory", accept_inventory}, {"plan", accept_plan},     {"state", accept_state},
-    {"receipt", accept_receipt},
+    {"receipt", accept_receipt},     {"switch", accept_switch}, {"compat-rules", accept_compat},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
