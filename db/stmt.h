@@ -22,7 +22,7 @@
 
 #include "base/err.h"
 
-#define STMT_CACHE_SLOTS 256 /* a power of two; at least twice the statements of db/ (assert) */
+#define STMT_CACHE_SLOTS 1024 /* a power of two; at least twice the statements of db/ (assert) */
 
 #define DB_BUSY_TIMEOUT_MS 5000
 

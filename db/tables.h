@@ -1,7 +1,8 @@
 #pragma once
 /*
  * db/tables.h - the tables, as functions. One .c file per group: documents.c, tenants.c, nodes.c,
- * placements.c, receipts.c, tokens.c, certificates.c, audit.c, events.c, idempotency.c.
+ * placements.c, receipts.c, users.c, tokens.c, certificates.c, audit.c, events.c,
+ * idempotency.c.
  *
  * Strings in rows given to callbacks live until the callback returns. A callback returns false to
  * stop. Texts are UTF-8, times int64 microseconds since the epoch. All functions: ERR_IO with
@@ -70,8 +71,8 @@ typedef bool db_tenant_fn(void *arg, const struct db_tenant *tenant);
  * begins above every revision that a deleted row of these tables had. */
 ERR_MUST_CHECK enum err_code tenant_put(struct db_tx *tx, const char *name, const char *body,
                                         int64_t *out_revision, struct err *err);
-/* The current policy, the placements (their labels stay) and the tokens of the tenant go with it;
- * ERR_NOT_FOUND. */
+/* The current policy, the placements (their labels stay), the users and the tokens of the tenant go
+ * with it; ERR_NOT_FOUND. */
 ERR_MUST_CHECK enum err_code tenant_delete(struct db_tx *tx, const char *name, struct err *err);
 /* When it was made; INT64_MAX = there is none. */
 ERR_MUST_CHECK enum err_code tenant_created(struct db_ro *ro, const char *name, int64_t *out_us,
@@ -176,15 +177,90 @@ struct db_token {
     const char *tenant; /* "" = none */
     const char *description;
     int64_t created_us, expires_us; /* 0 = never */
+    const char *owner;              /* user whose token it is; "" = none */
+    int64_t scopes;                 /* bits: 1 read, 2 write */
+    const char *sources;            /* address prefixes, commas between; "" = from anywhere */
+    const char *created_by;         /* principal */
+    int64_t used_us;                /* as of the last token_used(); 0 = never */
 };
 typedef bool db_token_fn(void *arg, const struct db_token *token);
-/* Also replaces the one with that id; created_us 0 = now. */
+/* Also replaces the one with that id; created_us 0 = now; used_us is not written. */
 ERR_MUST_CHECK enum err_code token_put(struct db_tx *tx, const struct db_token *token,
                                        struct err *err);
 ERR_MUST_CHECK enum err_code token_delete(struct db_tx *tx, const char *id, struct err *err);
 /* By id, those behind `after` ("" = all), until fn has had enough. */
 ERR_MUST_CHECK enum err_code token_each(struct db_ro *ro, const char *after, db_token_fn *fn,
                                         void *arg, struct err *err);
+/* Those of the tenant's roles; those of a user. */
+ERR_MUST_CHECK enum err_code token_each_of_tenant(struct db_ro *ro, const char *tenant,
+                                                  const char *after, db_token_fn *fn, void *arg,
+                                                  struct err *err);
+ERR_MUST_CHECK enum err_code token_each_of_owner(struct db_ro *ro, const char *owner,
+                                                 const char *after, db_token_fn *fn, void *arg,
+                                                 struct err *err);
+/* fn is not called when there is none. */
+ERR_MUST_CHECK enum err_code token_get(struct db_ro *ro, const char *id, db_token_fn *fn, void *arg,
+                                       struct err *err);
+ERR_MUST_CHECK enum err_code tokens_delete_of(struct db_tx *tx, const char *owner, struct err *err);
+/* An earlier time than the one that is stored, or an unknown id, changes nothing. */
+ERR_MUST_CHECK enum err_code token_used(struct db_tx *tx, const char *id, int64_t used_us,
+                                        struct err *err);
+
+/* Users and sessions ------------------------------------------------------------------------------
+ */
+
+struct db_user {
+    const char *name;   /* "NAME", or "NAME@TENANT" */
+    const char *tenant; /* "" = staff */
+    const char *role;
+    const char *description;
+    const char *password_hash; /* base/password.h; never leaves the server */
+    bool disabled;
+    int64_t revision; /* etag, as of tenants */
+    int64_t created_us, updated_us, password_us;
+};
+typedef bool db_user_fn(void *arg, const struct db_user *user);
+/* Makes or replaces; name and tenant stay. Times are filled in; password_us is now when the hash is
+ * another one. */
+ERR_MUST_CHECK enum err_code user_put(struct db_tx *tx, const struct db_user *user,
+                                      int64_t *out_revision, struct err *err);
+/* fn is not called when there is none. */
+ERR_MUST_CHECK enum err_code user_get(struct db_ro *ro, const char *name, db_user_fn *fn, void *arg,
+                                      struct err *err);
+/* By name; tenant NULL = all. */
+ERR_MUST_CHECK enum err_code user_list(struct db_ro *ro, const char *tenant, const char *after,
+                                       int limit, db_user_fn *fn, void *arg, struct err *err);
+/* Its sessions and tokens go with it. */
+ERR_MUST_CHECK enum err_code user_delete(struct db_tx *tx, const char *name, struct err *err);
+/* Of one tenant; "" = staff. */
+ERR_MUST_CHECK enum err_code users_count(struct db_ro *ro, const char *tenant, int64_t *out,
+                                         struct err *err);
+/* Ways in that stay: enabled admins, and admins' tokens of no user that never expire, with every
+ * scope, from anywhere. */
+ERR_MUST_CHECK enum err_code admins_count(struct db_ro *ro, int64_t *out, struct err *err);
+
+struct db_session {
+    const char *id;    /* public part */
+    const char *hash;  /* "sha256:..." of the cookie's value */
+    const char *owner; /* user */
+    int64_t created_us, seen_us, expires_us;
+};
+typedef bool db_session_fn(void *arg, const struct db_session *session);
+/* created_us and seen_us are now. */
+ERR_MUST_CHECK enum err_code session_put(struct db_tx *tx, const struct db_session *session,
+                                         struct err *err);
+/* None with this id: nothing. */
+ERR_MUST_CHECK enum err_code session_delete(struct db_tx *tx, const char *id, struct err *err);
+ERR_MUST_CHECK enum err_code sessions_delete_of(struct db_tx *tx, const char *owner,
+                                                struct err *err);
+/* Those that are over, and those last seen before the time. */
+ERR_MUST_CHECK enum err_code sessions_expire(struct db_tx *tx, int64_t seen_before_us,
+                                             struct err *err);
+ERR_MUST_CHECK enum err_code session_seen(struct db_tx *tx, const char *id, int64_t seen_us,
+                                          struct err *err);
+/* Of a user, newest first; owner NULL = all. */
+ERR_MUST_CHECK enum err_code session_each(struct db_ro *ro, const char *owner, db_session_fn *fn,
+                                          void *arg, struct err *err);
 
 /* Enrolment of agents ---------------------------------------------------------------------------
  */

@@ -57,6 +57,7 @@ enum err_code tenant_delete(struct db_tx *tx, const char *name, struct err *err)
     enum err_code code;
     if ((code = drop_placements(tx, name, err)) != ERR_OK ||
         (code = drop_policy(tx, name, err)) != ERR_OK ||
+        (code = users_drop_tenant(tx, name, err)) != ERR_OK ||
         (code = stmt_run(tx->ro.conn, "DELETE FROM tokens WHERE tenant = $1 AND tenant <> ''",
                          VALUES(TEXT(name)), err)) != ERR_OK)
         return code;

@@ -152,6 +152,7 @@ static enum err_code run_post(struct db_tx *tx, struct task *task, struct err *e
         .hash = tt->hash,
         .role = role_name(tt->role),
         .tenant = tt->tenant,
+        .scopes = SCOPE_ALL,
         .description = tt->description,
         .created_us = now_us,
         .expires_us = tt->lifetime_s == 0 ? 0 : now_us + tt->lifetime_s * INT64_C(1000000),

@@ -90,6 +90,7 @@ static enum err_code store_admin(struct db_tx *tx, void *arg, struct err *err)
     const struct db_token row = {.id = first->id,
                                  .hash = first->hash,
                                  .role = "admin",
+                                 .scopes = SCOPE_ALL,
                                  .tenant = "",
                                  .description = "made at first start",
                                  .created_us = db_tx_now_us(tx)};
