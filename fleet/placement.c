@@ -11,76 +11,16 @@
 #include "base/text.h"
 #include "fleet/read.h"
 
-#define IP_TEXT_MAX (INET6_ADDRSTRLEN + 4)
-#define PORT_MAX    65535
-#define DSCP_MAX    63
-
-/* Sets every bit behind the prefix to 0; true when one was 1. */
-static bool clear_host_bits(struct ip_prefix *prefix)
-{
-    bool any = false;
-    for (int i = 0; i < (int)sizeof(prefix->addr); i++) {
-        int bits = prefix->prefix_len - 8 * i;
-        unsigned host = bits >= 8 ? 0 : bits <= 0 ? 0xff : 0xffU >> bits;
-        any |= (prefix->addr[i] & host) != 0;
-        prefix->addr[i] = (uint8_t)(prefix->addr[i] & ~host);
-    }
-    return any;
-}
-
-static bool prefix_len_parse(const char *text, int max, int *out)
-{
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > 3 || text[digits] != '\0' || (digits > 1 && text[0] == '0'))
-        return false;
-    *out = atoi(text);
-    return *out <= max;
-}
-
-static bool prefix_parse(const char *text, struct ip_prefix *out)
-{
-    char address[IP_TEXT_MAX];
-    const char *slash = strchr(text, '/');
-    size_t len = slash == NULL ? strlen(text) : (size_t)(slash - text);
-    if (len >= sizeof(address))
-        return false;
-    memcpy(address, text, len);
-    address[len] = '\0';
-    memset(out, 0, sizeof(*out));
-    out->family = strchr(address, ':') != NULL ? AF_INET6 : AF_INET;
-    if (inet_pton(out->family, address, out->addr) != 1)
-        return false;
-    int max = out->family == AF_INET ? 32 : 128;
-    out->prefix_len = max;
-    return slash == NULL || prefix_len_parse(slash + 1, max, &out->prefix_len);
-}
-
-void ip_prefix_format(const struct ip_prefix *prefix, bool full, char out[IP_PREFIX_TEXT_MAX])
-{
-    char address[INET6_ADDRSTRLEN] = "";
-    int max = prefix->family == AF_INET ? 32 : 128;
-    inet_ntop(prefix->family, prefix->addr, address, sizeof(address));
-    if (prefix->prefix_len == max && !full)
-        snprintf(out, IP_PREFIX_TEXT_MAX, "%s", address);
-    else
-        snprintf(out, IP_PREFIX_TEXT_MAX, "%s/%d", address, prefix->prefix_len);
-}
+#define PORT_MAX 65535
+#define DSCP_MAX 63
 
 static void prefix_from_json(struct json_reader *r, const char *key, struct ip_prefix *out)
 {
+    struct err err = ERR_INIT;
     const char *text;
-    if (!json_reader_string(r, key, false, 1, IP_TEXT_MAX, &text))
-        return;
-    if (!prefix_parse(text, out)) {
-        read_problem(r, key, "'%s' is no IP address or prefix such as \"10.9.0.0/24\"", key);
-        return;
-    }
-    if (clear_host_bits(out)) {
-        char meant[IP_PREFIX_TEXT_MAX];
-        ip_prefix_format(out, true, meant);
-        read_problem(r, key, "'%s' has bits behind its prefix; write \"%s\" for the network", key,
-                     meant);
-    }
+    if (json_reader_string(r, key, false, 1, IP_PREFIX_TEXT_MAX, &text) &&
+        ip_prefix_parse(text, out, &err) != ERR_OK)
+        read_problem(r, key, "%s", err.text);
 }
 
 static int optional_int(struct json_reader *r, const char *key, int64_t min, int64_t max)

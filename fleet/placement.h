@@ -20,17 +20,12 @@
 #include "base/finding.h"
 #include "base/own.h"
 #include "fleet/inventory.h"
+#include "fleet/ip_prefix.h"
 #include "fleet/name.h"
 
 #define PLACEMENT_NODES_MAX 4096
 #define PLACEMENT_PORTS_MAX 64
 #define LABELS_MAX          32
-
-struct ip_prefix {
-    int family; /* AF_INET, AF_INET6, 0 = not given */
-    uint8_t addr[16];
-    int prefix_len;
-};
 
 struct flow_match {
     struct ip_prefix src, dst;
@@ -68,10 +63,6 @@ OWN_DEFINE(placement, struct placement *, placement_free)
 
 /* AF_INET or AF_INET6; a match without addresses is for IPv4 (one filter a direction). */
 int flow_match_family(const struct flow_match *match);
-
-/* "10.9.0.0/24"; a host's prefix length only when full. */
-#define IP_PREFIX_TEXT_MAX 64
-void ip_prefix_format(const struct ip_prefix *prefix, bool full, char out[IP_PREFIX_TEXT_MAX]);
 
 /* True when two matches (with their DSCPs resolved) can match the same packet. */
 bool flow_match_overlaps(const struct flow_match *a, const struct flow_match *b);

@@ -54,12 +54,10 @@ static void on_rolled_back(void *arg, struct db_tx *tx)
 static bool authenticate(void *arg, const struct credentials *given, struct principal *out)
 {
     struct app *app = arg;
-    int64_t now_us = app->clock->wall_us(app->clock);
-    const char *token = given->bearer != NULL ? given->bearer : given->session;
-    if (token == NULL || !auth_check(app->auth, token, now_us, out))
+    if (!auth_check(app->auth, given, out))
         return false;
     if (out->role == ROLE_AGENT)
-        status_touch(app->status, out->node, now_us);
+        status_touch(app->status, out->node, app->clock->wall_us(app->clock));
     return true;
 }
 
@@ -194,7 +192,7 @@ static enum err_code make_parts(struct app *app, struct err *err)
 {
     enum err_code code = publish_new(&app->publish, err);
     if (code == ERR_OK)
-        code = auth_new(&app->auth, err);
+        code = auth_new(app->clock, &app->auth, err);
     if (code == ERR_OK)
         code = status_new(&app->status, err);
     if (code == ERR_OK)

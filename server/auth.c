@@ -3,18 +3,32 @@
  */
 #include "server/auth.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 
-#define AUTH_BUCKETS 4096
+#define AUTH_BUCKETS   4096
+#define TENANT_BUCKETS 256
+#define USED_STEP_US   INT64_C(1000000) /* how exactly the last use is known */
+
+struct auth_tenant {
+    struct auth_tenant *next;
+    struct limit limit;
+    size_t tokens; /* that point here; it goes with the last */
+    char name[];
+};
 
 struct auth {
     pthread_rwlock_t lock;
+    struct clock *clock;
+    struct limit_rate token_rate, tenant_rate, agent_rate;
     struct auth_token *buckets[AUTH_BUCKETS];
+    struct auth_tenant *tenants[TENANT_BUCKETS];
 };
 
 static const char *const role_names[] = {
@@ -49,25 +63,70 @@ static size_t bucket_of(const char hash[DIGEST_TEXT_MAX])
     return strtoul(digits, NULL, 16) % AUTH_BUCKETS;
 }
 
-enum err_code auth_new(struct auth **out, struct err *err)
+enum err_code auth_new(struct clock *clock, struct auth **out, struct err *err)
 {
     struct auth *auth = calloc(1, sizeof(*auth));
     if (auth == NULL)
         return err_nomem(err);
+    auth->clock = clock;
+    auth_set_rates(auth, AUTH_RATE_TOKEN, AUTH_RATE_TENANT);
     pthread_rwlock_init(&auth->lock, NULL);
     *out = auth;
     return ERR_OK;
 }
 
-/* Unlinks and frees every token that `ends` says so for; the caller holds the lock. */
-static void sweep(struct auth *auth, bool (*ends)(const struct auth_token *, const char *),
-                  const char *arg)
+void auth_set_rates(struct auth *auth, uint32_t per_token, uint32_t per_tenant)
+{
+    bool low = per_token != 0 && per_token < AUTH_RATE_AGENT_MIN;
+    auth->token_rate = limit_rate_of(per_token);
+    auth->tenant_rate = limit_rate_of(per_tenant);
+    auth->agent_rate = limit_rate_of(low ? AUTH_RATE_AGENT_MIN : per_token);
+}
+
+/* Tenants ------------------------------------------------------------------------------------- */
+
+static struct auth_tenant **tenant_place(struct auth *auth, const char *name)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a: names are checked, and few */
+    for (const char *p = name; *p != '\0'; p++)
+        hash = (hash ^ (unsigned char)*p) * 16777619u;
+    struct auth_tenant **at = &auth->tenants[hash % TENANT_BUCKETS];
+    while (*at != NULL && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static struct auth_tenant *tenant_take(struct auth *auth, const char *name)
+{
+    struct auth_tenant **at = tenant_place(auth, name);
+    if (*at == NULL && (*at = calloc(1, sizeof(**at) + strlen(name) + 1)) != NULL)
+        strcpy((*at)->name, name);
+    if (*at != NULL)
+        (*at)->tokens++;
+    return *at;
+}
+
+static void tenant_leave(struct auth *auth, struct auth_tenant *tenant)
+{
+    if (tenant == NULL || --tenant->tokens > 0)
+        return;
+    struct auth_tenant **at = tenant_place(auth, tenant->name);
+    *at = tenant->next;
+    free(tenant);
+}
+
+/* Ends ---------------------------------------------------------------------------------------- */
+
+typedef bool ends_fn(const struct auth_token *token, const void *arg);
+
+static void sweep(struct auth *auth, ends_fn *ends, const void *arg)
 {
     for (size_t i = 0; i < AUTH_BUCKETS; i++)
         for (struct auth_token **at = &auth->buckets[i]; *at != NULL;) {
             struct auth_token *token = *at;
             if (ends(token, arg)) {
                 *at = token->next;
+                tenant_leave(auth, token->tenant);
                 free(token);
             } else {
                 at = &token->next;
@@ -75,21 +134,59 @@ static void sweep(struct auth *auth, bool (*ends)(const struct auth_token *, con
         }
 }
 
-static bool any(const struct auth_token *token, const char *arg)
+static void sweep_locked(struct auth *auth, ends_fn *ends, const void *arg)
+{
+    pthread_rwlock_wrlock(&auth->lock);
+    sweep(auth, ends, arg);
+    pthread_rwlock_unlock(&auth->lock);
+}
+
+static bool any(const struct auth_token *token, const void *arg)
 {
     (void)token;
     (void)arg;
     return true;
 }
 
-static bool has_name(const struct auth_token *token, const char *name)
+static bool has_name(const struct auth_token *token, const void *name)
 {
     return strcmp(token->principal.name, name) == 0;
 }
 
-static bool has_tenant(const struct auth_token *token, const char *tenant)
+static bool is_same(const struct auth_token *token, const void *arg)
+{
+    const struct principal *other = arg;
+    return strcmp(token->principal.name, other->name) == 0 &&
+           strcmp(token->principal.credential, other->credential) == 0;
+}
+
+static bool has_user(const struct auth_token *token, const void *user)
+{
+    return strcmp(token->principal.user, user) == 0;
+}
+
+static bool has_id(const struct auth_token *token, const void *id)
+{
+    return strcmp(token->principal.credential, id) == 0;
+}
+
+static bool has_tenant(const struct auth_token *token, const void *tenant)
 {
     return strcmp(token->principal.tenant, tenant) == 0;
+}
+
+/* A session is over when it was idle too long, too. */
+static bool is_over(const struct auth_token *token, int64_t now_us)
+{
+    if (token->expires_us != 0 && token->expires_us <= now_us)
+        return true;
+    return token->principal.by_cookie &&
+           now_us - atomic_load_explicit(&token->used_us, memory_order_relaxed) > SESSION_IDLE_US;
+}
+
+static bool has_ended(const struct auth_token *token, const void *now_us)
+{
+    return is_over(token, *(const int64_t *)now_us);
 }
 
 void auth_free(struct auth *auth)
@@ -106,7 +203,9 @@ void auth_put(struct auth *auth, struct auth_token *token, bool replace)
     struct auth_token **at = &auth->buckets[bucket_of(token->hash)];
     pthread_rwlock_wrlock(&auth->lock);
     if (replace)
-        sweep(auth, has_name, token->principal.name);
+        sweep(auth, is_same, &token->principal);
+    token->tenant =
+        token->principal.tenant[0] != '\0' ? tenant_take(auth, token->principal.tenant) : NULL;
     token->next = *at;
     *at = token;
     pthread_rwlock_unlock(&auth->lock);
@@ -114,17 +213,31 @@ void auth_put(struct auth *auth, struct auth_token *token, bool replace)
 
 void auth_end(struct auth *auth, const char *principal_name)
 {
-    pthread_rwlock_wrlock(&auth->lock);
-    sweep(auth, has_name, principal_name);
-    pthread_rwlock_unlock(&auth->lock);
+    sweep_locked(auth, has_name, principal_name);
+}
+
+void auth_end_user(struct auth *auth, const char *user)
+{
+    sweep_locked(auth, has_user, user);
+}
+
+void auth_end_credential(struct auth *auth, const char *id)
+{
+    sweep_locked(auth, has_id, id);
 }
 
 void auth_end_tenant(struct auth *auth, const char *tenant)
 {
-    pthread_rwlock_wrlock(&auth->lock);
-    sweep(auth, has_tenant, tenant);
-    pthread_rwlock_unlock(&auth->lock);
+    sweep_locked(auth, has_tenant, tenant);
 }
+
+void auth_expire(struct auth *auth)
+{
+    int64_t now_us = auth->clock->wall_us(auth->clock);
+    sweep_locked(auth, has_ended, &now_us);
+}
+
+/* Checks -------------------------------------------------------------------------------------- */
 
 /* The digests of two tokens: the same time wherever they differ. */
 static bool digest_equal(const char a[DIGEST_TEXT_MAX], const char b[DIGEST_TEXT_MAX])
@@ -135,19 +248,114 @@ static bool digest_equal(const char a[DIGEST_TEXT_MAX], const char b[DIGEST_TEXT
     return differences == 0;
 }
 
-bool auth_check(struct auth *auth, const char *token, int64_t now_us, struct principal *out)
+static bool prefix_of_peer(const struct sockaddr *peer, struct ip_prefix *out)
 {
+    *out = (struct ip_prefix){.family = AF_INET, .prefix_len = 32};
+    if (peer == NULL)
+        return false;
+    if (peer->sa_family == AF_INET) {
+        memcpy(out->addr, &((const struct sockaddr_in *)peer)->sin_addr, 4);
+        return true;
+    }
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)peer)->sin6_addr;
+    if (peer->sa_family != AF_INET6)
+        return false;
+    if (IN6_IS_ADDR_V4MAPPED(v6)) {
+        memcpy(out->addr, v6->s6_addr + 12, 4);
+        return true;
+    }
+    *out = (struct ip_prefix){.family = AF_INET6, .prefix_len = 128};
+    memcpy(out->addr, v6->s6_addr, 16);
+    return true;
+}
+
+static bool is_from(const struct auth_token *token, const struct sockaddr *peer)
+{
+    struct ip_prefix address;
+    if (token->source_count == 0)
+        return true;
+    if (!prefix_of_peer(peer, &address))
+        return false;
+    for (size_t i = 0; i < token->source_count; i++)
+        if (ip_prefix_covers(&token->sources[i], &address))
+            return true;
+    return false;
+}
+
+/* Seconds to wait, at least 1; 0 = go on. */
+static int32_t rate_wait_s(struct auth *auth, struct auth_token *token)
+{
+    int64_t now_ns = auth->clock->mono_ns(auth->clock), wait_ns = 0;
+    const struct limit_rate *rate =
+        token->principal.role == ROLE_AGENT ? &auth->agent_rate : &auth->token_rate;
+    if (limit_take(&token->limit, rate, now_ns, &wait_ns) &&
+        (token->tenant == NULL ||
+         limit_take(&token->tenant->limit, &auth->tenant_rate, now_ns, &wait_ns)))
+        return 0;
+    return (int32_t)((wait_ns + NS_PER_S - 1) / NS_PER_S);
+}
+
+static struct auth_token *find(struct auth *auth, const char hash[DIGEST_TEXT_MAX])
+{
+    struct auth_token *found = NULL;
+    for (struct auth_token *t = auth->buckets[bucket_of(hash)]; t != NULL; t = t->next)
+        if (digest_equal(t->hash, hash))
+            found = t;
+    return found;
+}
+
+bool auth_check(struct auth *auth, const struct credentials *given, struct principal *out)
+{
+    const char *secret = given->bearer != NULL ? given->bearer : given->session;
     char hash[DIGEST_TEXT_MAX] = "";
-    bytes_digest(token, strlen(token), hash);
-    bool known = false;
+    if (secret == NULL)
+        return false;
+    int64_t now_us = auth->clock->wall_us(auth->clock);
+    bytes_digest(secret, strlen(secret), hash);
     pthread_rwlock_rdlock(&auth->lock);
-    for (const struct auth_token *t = auth->buckets[bucket_of(hash)]; t != NULL; t = t->next)
-        if (digest_equal(t->hash, hash) && (t->expires_us == 0 || t->expires_us > now_us)) {
-            *out = t->principal;
-            known = true;
-        }
+    struct auth_token *token = find(auth, hash);
+    /* The value of a cookie is no token: it would escape the check of where a change comes from. */
+    bool known = token != NULL && token->principal.by_cookie == (given->bearer == NULL) &&
+                 !is_over(token, now_us) && is_from(token, given->peer);
+    if (known) {
+        *out = token->principal;
+        out->wait_s = rate_wait_s(auth, token);
+        /* A store for each request would pass the line between processors all the time. */
+        if (now_us - atomic_load_explicit(&token->used_us, memory_order_relaxed) >= USED_STEP_US)
+            atomic_store_explicit(&token->used_us, now_us, memory_order_relaxed);
+    }
     pthread_rwlock_unlock(&auth->lock);
     return known;
+}
+
+int64_t auth_used(struct auth *auth, const char *hash)
+{
+    char whole[DIGEST_TEXT_MAX] = "";
+    snprintf(whole, sizeof(whole), "%s", hash);
+    pthread_rwlock_rdlock(&auth->lock);
+    const struct auth_token *token = find(auth, whole);
+    int64_t used_us =
+        token == NULL ? 0 : atomic_load_explicit(&token->used_us, memory_order_relaxed);
+    pthread_rwlock_unlock(&auth->lock);
+    return used_us;
+}
+
+size_t auth_used_each(struct auth *auth, struct auth_use *out, size_t max)
+{
+    size_t count = 0;
+    pthread_rwlock_rdlock(&auth->lock);
+    for (size_t i = 0; i < AUTH_BUCKETS; i++)
+        for (struct auth_token *t = auth->buckets[i]; t != NULL && count < max; t = t->next) {
+            int64_t used_us = atomic_load_explicit(&t->used_us, memory_order_relaxed);
+            if (used_us == t->told_us || t->principal.credential[0] == '\0')
+                continue;
+            t->told_us = used_us;
+            snprintf(out[count].id, sizeof(out[count].id), "%s", t->principal.credential);
+            out[count].session = t->principal.by_cookie;
+            out[count++].used_us = used_us;
+        }
+    pthread_rwlock_unlock(&auth->lock);
+    return count;
 }
 
 void token_make(const char *prefix, char out[TOKEN_TEXT_MAX], char out_hash[DIGEST_TEXT_MAX])

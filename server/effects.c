@@ -85,6 +85,12 @@ static void commit_named(const struct effect *effect, struct app *app)
     case EFFECT_END:
         auth_end(app->auth, effect->name);
         break;
+    case EFFECT_END_USER:
+        auth_end_user(app->auth, effect->name);
+        break;
+    case EFFECT_END_CREDENTIAL:
+        auth_end_credential(app->auth, effect->name);
+        break;
     case EFFECT_END_TENANT:
         auth_end_tenant(app->auth, effect->name);
         break;

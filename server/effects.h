@@ -17,10 +17,12 @@ struct effects { /* in order */
 };
 
 enum effect_kind {
-    EFFECT_UNPUBLISH,    /* key */
-    EFFECT_END,          /* principal's name */
-    EFFECT_END_TENANT,   /* tenant */
-    EFFECT_NODE_REMOVED, /* node's name */
+    EFFECT_UNPUBLISH,      /* key */
+    EFFECT_END,            /* principal's name */
+    EFFECT_END_USER,       /* user */
+    EFFECT_END_CREDENTIAL, /* public id */
+    EFFECT_END_TENANT,     /* tenant */
+    EFFECT_NODE_REMOVED,   /* node's name */
 };
 
 /* All take over what they are given, also on failure. */

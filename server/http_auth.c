@@ -162,6 +162,15 @@ bool http_auth_check(struct request *request, const struct http_origin *from)
         return true;
     if (!who_calls(request))
         return false;
+    if (request->principal.wait_s > 0) {
+        char seconds[16];
+        snprintf(seconds, sizeof(seconds), "%d", (int)request->principal.wait_s);
+        request_set_header(request, "Retry-After", seconds);
+        http_refuse(request, 429, "rate-limited",
+                    "too many requests with this token or of this tenant; try again in %s s",
+                    seconds);
+        return false;
+    }
     if (request->principal.by_cookie && !is_safe(request) && !is_same_origin(from)) {
         http_refuse(request, 403, "cross-origin",
                     "a change with a session's cookie must come from this server's own pages: send "
