@@ -103,6 +103,35 @@ enum err_code placement_delete(struct db_tx *tx, const char *tenant, const char 
 
 #define COLUMNS "tenant, job, label, revision, body, updated_us"
 
+static struct db_placement row(struct stmt *s)
+{
+    return (struct db_placement){
+        .tenant = stmt_text(s, 0),
+        .job = stmt_text(s, 1),
+        .label = (uint32_t)stmt_int(s, 2),
+        .revision = stmt_int(s, 3),
+        .body = stmt_text(s, 4),
+        .updated_us = stmt_int(s, 5),
+    };
+}
+
+enum err_code placement_get(struct db_ro *ro, const char *tenant, const char *job,
+                            db_placement_fn *fn, void *arg, struct err *err)
+{
+    struct stmt s =
+        stmt_start(ro->conn, "SELECT " COLUMNS " FROM placements WHERE tenant = $1 AND job = $2",
+                   VALUES(TEXT(tenant), TEXT(job)), err);
+    bool is_found = stmt_next(&s);
+    if (is_found) {
+        struct db_placement placement = row(&s);
+        fn(arg, &placement);
+    }
+    enum err_code code = stmt_end(&s);
+    if (code == ERR_OK && !is_found)
+        return err_set(err, ERR_NOT_FOUND, "job %s of tenant %s has no placement", job, tenant);
+    return code;
+}
+
 enum err_code placement_list(struct db_ro *ro, const char *tenant, const char *after_tenant,
                              const char *after_job, int limit, db_placement_fn *fn, void *arg,
                              struct err *err)
@@ -125,14 +154,7 @@ enum err_code placement_list(struct db_ro *ro, const char *tenant, const char *a
                          err);
     bool wants_more = true;
     while (wants_more && stmt_next(&s)) {
-        struct db_placement placement = {
-            .tenant = stmt_text(&s, 0),
-            .job = stmt_text(&s, 1),
-            .label = (uint32_t)stmt_int(&s, 2),
-            .revision = stmt_int(&s, 3),
-            .body = stmt_text(&s, 4),
-            .updated_us = stmt_int(&s, 5),
-        };
+        struct db_placement placement = row(&s);
         wants_more = fn(arg, &placement);
     }
     return stmt_end(&s);

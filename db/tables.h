@@ -77,6 +77,9 @@ ERR_MUST_CHECK enum err_code tenant_delete(struct db_tx *tx, const char *name, s
 /* When it was made; INT64_MAX = there is none. */
 ERR_MUST_CHECK enum err_code tenant_created(struct db_ro *ro, const char *name, int64_t *out_us,
                                             struct err *err);
+/* ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code tenant_get(struct db_ro *ro, const char *name, db_tenant_fn *fn,
+                                        void *arg, struct err *err);
 ERR_MUST_CHECK enum err_code tenant_list(struct db_ro *ro, const char *after, int limit,
                                          db_tenant_fn *fn, void *arg, struct err *err);
 
@@ -103,6 +106,9 @@ ERR_MUST_CHECK enum err_code placement_put(struct db_tx *tx, const char *tenant,
                                            struct err *err);
 ERR_MUST_CHECK enum err_code placement_delete(struct db_tx *tx, const char *tenant, const char *job,
                                               struct err *err);
+/* ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code placement_get(struct db_ro *ro, const char *tenant, const char *job,
+                                           db_placement_fn *fn, void *arg, struct err *err);
 /* By tenant, then job. tenant NULL = all; after_tenant/after_job exclusive. */
 ERR_MUST_CHECK enum err_code placement_list(struct db_ro *ro, const char *tenant,
                                             const char *after_tenant, const char *after_job,

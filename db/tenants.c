@@ -76,6 +76,35 @@ enum err_code tenant_created(struct db_ro *ro, const char *name, int64_t *out_us
                        VALUES(TEXT(name)), out_us, err);
 }
 
+#define COLUMNS "name, revision, body, created_us, updated_us"
+
+static struct db_tenant row(struct stmt *s)
+{
+    return (struct db_tenant){
+        .name = stmt_text(s, 0),
+        .revision = stmt_int(s, 1),
+        .body = stmt_text(s, 2),
+        .created_us = stmt_int(s, 3),
+        .updated_us = stmt_int(s, 4),
+    };
+}
+
+enum err_code tenant_get(struct db_ro *ro, const char *name, db_tenant_fn *fn, void *arg,
+                         struct err *err)
+{
+    struct stmt s = stmt_start(ro->conn, "SELECT " COLUMNS " FROM tenants WHERE name = $1",
+                               VALUES(TEXT(name)), err);
+    bool is_found = stmt_next(&s);
+    if (is_found) {
+        struct db_tenant tenant = row(&s);
+        fn(arg, &tenant);
+    }
+    enum err_code code = stmt_end(&s);
+    if (code == ERR_OK && !is_found)
+        return err_set(err, ERR_NOT_FOUND, "tenant %s does not exist", name);
+    return code;
+}
+
 enum err_code tenant_list(struct db_ro *ro, const char *after, int limit, db_tenant_fn *fn,
                           void *arg, struct err *err)
 {
@@ -83,18 +112,12 @@ enum err_code tenant_list(struct db_ro *ro, const char *after, int limit, db_ten
     if (code != ERR_OK)
         return code;
     struct stmt s = stmt_start(ro->conn,
-                               "SELECT name, revision, body, created_us, updated_us FROM tenants"
+                               "SELECT " COLUMNS " FROM tenants"
                                " WHERE name > $1 ORDER BY name LIMIT $2",
                                VALUES(TEXT(text_or_empty(after)), INT(limit)), err);
     bool wants_more = true;
     while (wants_more && stmt_next(&s)) {
-        struct db_tenant tenant = {
-            .name = stmt_text(&s, 0),
-            .revision = stmt_int(&s, 1),
-            .body = stmt_text(&s, 2),
-            .created_us = stmt_int(&s, 3),
-            .updated_us = stmt_int(&s, 4),
-        };
+        struct db_tenant tenant = row(&s);
         wants_more = fn(arg, &tenant);
     }
     return stmt_end(&s);

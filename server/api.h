@@ -18,31 +18,41 @@ void api_metrics(struct request *request);
 /* api_fabric.c */
 void api_fabric_get(struct request *request);
 void api_fabric_put(struct request *request);
+void api_fabric_patch(struct request *request);
+void api_fabric_rollback(struct request *request);
 void api_fabric_validate(struct request *request);
 /* api_revisions.c */
 void api_fabric_revisions(struct request *request);
 void api_fabric_revision(struct request *request);
 void api_policy_revisions(struct request *request);
 void api_policy_revision(struct request *request);
+/* api_diff.c */
+void api_fabric_diff(struct request *request);
+void api_policy_diff(struct request *request);
 /* api_tenants.c */
 void api_tenants_list(struct request *request);
 void api_tenant_get(struct request *request);
 void api_tenant_put(struct request *request);
+void api_tenant_patch(struct request *request);
 void api_tenant_delete(struct request *request);
 /* api_policy.c */
 void api_policy_get(struct request *request);
 void api_policy_put(struct request *request);
+void api_policy_patch(struct request *request);
+void api_policy_rollback(struct request *request);
 void api_policy_delete(struct request *request);
 void api_policy_validate(struct request *request);
 /* api_placements.c */
 void api_placements_list(struct request *request);
 void api_placement_get(struct request *request);
 void api_placement_put(struct request *request);
+void api_placement_patch(struct request *request);
 void api_placement_delete(struct request *request);
 /* api_nodes.c */
 void api_nodes_list(struct request *request);
 void api_node_get(struct request *request);
 void api_node_put(struct request *request);
+void api_node_patch(struct request *request);
 void api_node_delete(struct request *request);
 void api_node_plan(struct request *request);
 /* api_reports.c */

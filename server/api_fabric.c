@@ -32,16 +32,23 @@ static void each_node(struct write *w, world_node_fn *fn, void *arg)
     world_each_node(w->world, fn, arg);
 }
 
-static enum err_code store(struct write *w, struct db_tx *tx, struct err *err)
+/* The profile keeps its document, so it gets one of its own: jansson's counts do not order the end
+ * of the request on one thread with the end of the profile on another. */
+static enum err_code read(struct write *w, const json_t *document, struct err *err)
 {
-    const char *message = request_query(w->request, "message");
-    const struct db_revision row = {.doc = w->subject,
-                                    .body = w->text,
-                                    .digest = w->digest,
-                                    .author = request_principal(w->request)->name,
-                                    .message = message == NULL ? "" : message,
-                                    .origin = "upload"};
-    return document_put(tx, &row, &w->revision, err);
+    OWN(json) json_t *copy = json_deep_copy(document);
+    if (copy == NULL)
+        return err_nomem(err);
+    return fabric_from_json(copy, &((struct fabric_write *)w)->fabric, &w->findings, err);
+}
+
+static enum err_code load(struct write *w, struct db_ro *ro, json_t **out, struct err *err)
+{
+    w->current = w->world->fabric_revision;
+    if (w->current == 0)
+        return write_refuse(w, 404, "not-found", err,
+                            "there is no fabric profile yet; an operator must PUT one");
+    return write_revision_body(w, ro, w->current, out, err);
 }
 
 static enum err_code effects(struct write *w, struct err *err)
@@ -71,43 +78,31 @@ static const struct write_kind fabric_put_kind = {
     .body = true,
     .change = CHANGE_FABRIC,
     .ruled = true,
+    .read = read,
+    .load = load,
     .prepare = prepare,
     .swap = swap,
     .each_node = each_node,
-    .store = store,
+    .store = write_revision,
     .effects = effects,
     .settle = settle,
     .release = release,
 };
 
-/* The profile keeps its document, so it gets one of its own: jansson's counts do not order the end
- * of the request on one thread with the end of the profile on another. */
-static enum err_code read_profile(struct fabric_write *fw, struct err *err)
-{
-    struct write *w = &fw->base;
-    OWN(json) json_t *document = json_deep_copy(request_json(w->request));
-    if (document == NULL)
-        return err_nomem(err);
-    return fabric_from_json(document, &fw->fabric, &w->findings, err);
-}
-
-static void submit(struct request *request, enum write_mode mode)
+/* NULL when it has replied. */
+static struct write *start(struct request *request)
 {
     struct err err = ERR_INIT;
     struct fabric_write *fw = calloc(1, sizeof(*fw));
     if (fw == NULL) {
         err_nomem(&err);
         request_reply_err(request, &err);
-        return;
+        return NULL;
     }
-    struct write *w = &fw->base;
-    if (!write_init(w, &fabric_put_kind, request))
-        return;
-    if (mode == WRITE_VALIDATE)
-        w->mode = mode;
-    strcpy(w->subject, "fabric");
-    enum err_code code = read_profile(fw, &err);
-    write_submit_document(w, request_json(request), code, &err);
+    if (!write_init(&fw->base, &fabric_put_kind, request))
+        return NULL;
+    strcpy(fw->base.subject, "fabric");
+    return &fw->base;
 }
 
 void api_fabric_get(struct request *request)
@@ -117,10 +112,30 @@ void api_fabric_get(struct request *request)
 
 void api_fabric_put(struct request *request)
 {
-    submit(request, WRITE_STORE);
+    struct write *w = start(request);
+    if (w != NULL)
+        write_submit_body(w);
 }
 
 void api_fabric_validate(struct request *request)
 {
-    submit(request, WRITE_VALIDATE);
+    struct write *w = start(request);
+    if (w == NULL)
+        return;
+    w->mode = WRITE_VALIDATE;
+    write_submit_body(w);
+}
+
+void api_fabric_patch(struct request *request)
+{
+    struct write *w = start(request);
+    if (w != NULL)
+        write_submit_patch(w);
+}
+
+void api_fabric_rollback(struct request *request)
+{
+    struct write *w = start(request);
+    if (w != NULL)
+        write_submit_rollback(w);
 }

@@ -26,6 +26,30 @@ static void find(struct write *w)
            node == NULL ? 1 : sizeof(w->current_digest));
 }
 
+static enum err_code find_present(struct write *w, struct err *err)
+{
+    find(w);
+    if (w->current == 0)
+        return write_refuse(w, 404, "not-found", err, "there is no node '%s'", w->node);
+    return ERR_OK;
+}
+
+static enum err_code read(struct write *w, const json_t *document, struct err *err)
+{
+    return node_document_read(document, w->node, &((struct node_write *)w)->document, &w->findings,
+                              err);
+}
+
+static enum err_code load(struct write *w, struct db_ro *ro, json_t **out, struct err *err)
+{
+    (void)ro;
+    enum err_code code = find_present(w, err);
+    if (code != ERR_OK)
+        return code;
+    *out = json_loads(world_node_get(w->world, w->node)->document.text, 0, NULL);
+    return *out == NULL ? err_nomem(err) : ERR_OK;
+}
+
 static enum err_code prepare_put(struct write *w, struct err *err)
 {
     struct node_write *nw = (struct node_write *)w;
@@ -56,14 +80,6 @@ static void swap_put(struct write *w)
         world_swap_node(w->world, w->node, &nw->entry);
     else
         world_swap_document(w->world, w->node, &nw->document);
-}
-
-static enum err_code prepare_delete(struct write *w, struct err *err)
-{
-    find(w);
-    if (w->current == 0)
-        return write_refuse(w, 404, "not-found", err, "there is no node '%s'", w->node);
-    return ERR_OK;
 }
 
 static void swap_delete(struct write *w)
@@ -133,6 +149,8 @@ static const struct write_kind node_put_kind = {
     .body = true,
     .change = CHANGE_INVENTORY,
     .ruled = true,
+    .read = read,
+    .load = load,
     .prepare = prepare_put,
     .swap = swap_put,
     .each_node = each_node,
@@ -148,7 +166,7 @@ static const struct write_kind node_delete_kind = {
     .refused = "node-refused",
     .audited = true,
     .change = CHANGE_INVENTORY,
-    .prepare = prepare_delete,
+    .prepare = find_present,
     .swap = swap_delete,
     .store = store_delete,
     .effects = effects_delete,
@@ -179,14 +197,16 @@ static struct node_write *start(struct request *request, const struct write_kind
 
 void api_node_put(struct request *request)
 {
-    struct err err = ERR_INIT;
     struct node_write *nw = start(request, &node_put_kind);
-    if (nw == NULL)
-        return;
-    struct write *w = &nw->base;
-    const json_t *document = request_json(request);
-    enum err_code code = node_document_read(document, w->node, &nw->document, &w->findings, &err);
-    write_submit_document(w, document, code, &err);
+    if (nw != NULL)
+        write_submit_body(&nw->base);
+}
+
+void api_node_patch(struct request *request)
+{
+    struct node_write *nw = start(request, &node_put_kind);
+    if (nw != NULL)
+        write_submit_patch(&nw->base);
 }
 
 void api_node_delete(struct request *request)

@@ -50,13 +50,37 @@ static enum err_code prepare_put(struct write *w, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code prepare_delete(struct write *w, struct err *err)
+static enum err_code find_present(struct write *w, struct err *err)
 {
     enum err_code code = find(w, err);
     if (code == ERR_OK && w->current == 0)
         return write_refuse(w, 404, "not-found", err, "job '%s' of tenant '%s' is not placed",
                             w->job, w->tenant);
     return code;
+}
+
+static enum err_code read(struct write *w, const json_t *document, struct err *err)
+{
+    struct placement_write *pw = (struct placement_write *)w;
+    pw->entry = calloc(1, sizeof(*pw->entry));
+    if (pw->entry == NULL)
+        return err_nomem(err);
+    return placement_from_json(document, w->tenant, w->job, 0, &pw->entry->value, &w->findings,
+                               err);
+}
+
+static bool on_body(void *arg, const struct db_placement *row)
+{
+    *(json_t **)arg = json_loads(row->body, 0, NULL);
+    return false;
+}
+
+static enum err_code load(struct write *w, struct db_ro *ro, json_t **out, struct err *err)
+{
+    enum err_code code = find_present(w, err);
+    if (code == ERR_OK)
+        code = placement_get(ro, w->tenant, w->job, on_body, out, err);
+    return code == ERR_OK && *out == NULL ? err_nomem(err) : code;
 }
 
 static void swap(struct write *w)
@@ -155,6 +179,8 @@ static const struct write_kind placement_put_kind = {
     .body = true,
     .change = CHANGE_PLACEMENT,
     .ruled = true,
+    .read = read,
+    .load = load,
     .prepare = prepare_put,
     .swap = swap,
     .each_node = each_node,
@@ -171,7 +197,7 @@ static const struct write_kind placement_delete_kind = {
     .refused = "placement-refused",
     .audited = true,
     .change = CHANGE_PLACEMENT,
-    .prepare = prepare_delete,
+    .prepare = find_present,
     .swap = swap,
     .each_node = each_node,
     .store = store_delete,
@@ -212,19 +238,16 @@ void api_placement_get(struct request *request)
 
 void api_placement_put(struct request *request)
 {
-    struct err err = ERR_INIT;
     struct placement_write *pw = start(request, &placement_put_kind);
-    if (pw == NULL)
-        return;
-    struct write *w = &pw->base;
-    const json_t *document = request_json(request);
-    enum err_code code = ERR_NOMEM;
-    if ((pw->entry = calloc(1, sizeof(*pw->entry))) != NULL)
-        code = placement_from_json(document, w->tenant, w->job, 0, &pw->entry->value, &w->findings,
-                                   &err);
-    else
-        err_nomem(&err);
-    write_submit_document(w, document, code, &err);
+    if (pw != NULL)
+        write_submit_body(&pw->base);
+}
+
+void api_placement_patch(struct request *request)
+{
+    struct placement_write *pw = start(request, &placement_put_kind);
+    if (pw != NULL)
+        write_submit_patch(&pw->base);
 }
 
 void api_placement_delete(struct request *request)

@@ -57,16 +57,15 @@ static enum err_code describe(struct write *w, json_t *answer, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code store_put(struct write *w, struct db_tx *tx, struct err *err)
+static enum err_code read(struct write *w, const json_t *document, struct err *err)
 {
-    const char *message = request_query(w->request, "message");
-    const struct db_revision row = {.doc = w->subject,
-                                    .body = w->text,
-                                    .digest = w->digest,
-                                    .author = request_principal(w->request)->name,
-                                    .message = message == NULL ? "" : message,
-                                    .origin = "upload"};
-    return document_put(tx, &row, &w->revision, err);
+    return policy_from_json(document, &((struct policy_write *)w)->policy, &w->findings, err);
+}
+
+static enum err_code load(struct write *w, struct db_ro *ro, json_t **out, struct err *err)
+{
+    enum err_code code = find_present(w, err);
+    return code != ERR_OK ? code : write_revision_body(w, ro, w->current, out, err);
 }
 
 static enum err_code store_delete(struct write *w, struct db_tx *tx, struct err *err)
@@ -107,11 +106,13 @@ static const struct write_kind policy_put_kind = {
     .body = true,
     .change = CHANGE_POLICY,
     .ruled = true,
+    .read = read,
+    .load = load,
     .prepare = find,
     .swap = swap,
     .each_node = each_node,
     .describe = describe,
-    .store = store_put,
+    .store = write_revision,
     .effects = effects_put,
     .settle = settle,
     .release = release,
@@ -160,20 +161,6 @@ static struct policy_write *start(struct request *request, const struct write_ki
     return pw;
 }
 
-static void submit(struct request *request, enum write_mode mode)
-{
-    struct err err = ERR_INIT;
-    struct policy_write *pw = start(request, &policy_put_kind);
-    if (pw == NULL)
-        return;
-    struct write *w = &pw->base;
-    if (mode == WRITE_VALIDATE)
-        w->mode = mode;
-    const json_t *document = request_json(request);
-    enum err_code code = policy_from_json(document, &pw->policy, &w->findings, &err);
-    write_submit_document(w, document, code, &err);
-}
-
 void api_policy_get(struct request *request)
 {
     char key[PUBLISH_KEY_SIZE];
@@ -183,12 +170,18 @@ void api_policy_get(struct request *request)
 
 void api_policy_put(struct request *request)
 {
-    submit(request, WRITE_STORE);
+    struct policy_write *pw = start(request, &policy_put_kind);
+    if (pw != NULL)
+        write_submit_body(&pw->base);
 }
 
 void api_policy_validate(struct request *request)
 {
-    submit(request, WRITE_VALIDATE);
+    struct policy_write *pw = start(request, &policy_put_kind);
+    if (pw == NULL)
+        return;
+    pw->base.mode = WRITE_VALIDATE;
+    write_submit_body(&pw->base);
 }
 
 void api_policy_delete(struct request *request)
@@ -196,4 +189,18 @@ void api_policy_delete(struct request *request)
     struct policy_write *pw = start(request, &policy_delete_kind);
     if (pw != NULL)
         write_submit(&pw->base);
+}
+
+void api_policy_patch(struct request *request)
+{
+    struct policy_write *pw = start(request, &policy_put_kind);
+    if (pw != NULL)
+        write_submit_patch(&pw->base);
+}
+
+void api_policy_rollback(struct request *request)
+{
+    struct policy_write *pw = start(request, &policy_put_kind);
+    if (pw != NULL)
+        write_submit_rollback(&pw->base);
 }

@@ -28,6 +28,34 @@ static void find(struct write *w)
            tenant == NULL ? 1 : sizeof(w->current_digest));
 }
 
+static enum err_code read(struct write *w, const json_t *document, struct err *err)
+{
+    return tenant_document_read(document, w->tenant, &((struct tenant_write *)w)->quota,
+                                &w->findings, err);
+}
+
+static bool on_body(void *arg, const struct db_tenant *row)
+{
+    *(json_t **)arg = json_loads(row->body, 0, NULL);
+    return false;
+}
+
+static enum err_code find_present(struct write *w, struct err *err)
+{
+    find(w);
+    if (w->current == 0)
+        return write_refuse(w, 404, "not-found", err, "there is no tenant '%s'", w->tenant);
+    return ERR_OK;
+}
+
+static enum err_code load(struct write *w, struct db_ro *ro, json_t **out, struct err *err)
+{
+    enum err_code code = find_present(w, err);
+    if (code == ERR_OK)
+        code = tenant_get(ro, w->tenant, on_body, out, err);
+    return code == ERR_OK && *out == NULL ? err_nomem(err) : code;
+}
+
 static enum err_code prepare_put(struct write *w, struct err *err)
 {
     struct tenant_write *tw = (struct tenant_write *)w;
@@ -84,9 +112,9 @@ static void forget_placements(struct tenant_write *tw)
 static enum err_code prepare_delete(struct write *w, struct err *err)
 {
     struct tenant_write *tw = (struct tenant_write *)w;
-    find(w);
-    if (w->current == 0)
-        return write_refuse(w, 404, "not-found", err, "there is no tenant '%s'", w->tenant);
+    enum err_code code = find_present(w, err);
+    if (code != ERR_OK)
+        return code;
     forget_placements(tw);
     size_t count, first = world_placements_of(w->world, w->tenant, &count);
     if (count == 0)
@@ -158,6 +186,8 @@ static const struct write_kind tenant_put_kind = {
     .body = true,
     .change = CHANGE_TENANT,
     .ruled = true,
+    .read = read,
+    .load = load,
     .prepare = prepare_put,
     .swap = swap_put,
     .store = store_put,
@@ -217,14 +247,16 @@ void api_tenant_get(struct request *request)
 
 void api_tenant_put(struct request *request)
 {
-    struct err err = ERR_INIT;
     struct tenant_write *tw = start(request, &tenant_put_kind);
-    if (tw == NULL)
-        return;
-    struct write *w = &tw->base;
-    const json_t *document = request_json(request);
-    enum err_code code = tenant_document_read(document, w->tenant, &tw->quota, &w->findings, &err);
-    write_submit_document(w, document, code, &err);
+    if (tw != NULL)
+        write_submit_body(&tw->base);
+}
+
+void api_tenant_patch(struct request *request)
+{
+    struct tenant_write *tw = start(request, &tenant_put_kind);
+    if (tw != NULL)
+        write_submit_patch(&tw->base);
 }
 
 void api_tenant_delete(struct request *request)

@@ -134,8 +134,14 @@ const char *request_peer(const struct request *request);
 const char *request_id(const struct request *request); /* X-Request-Id or traceparent's, else new */
 const struct principal *request_principal(const struct request *request);
 const char *request_body(const struct request *request, size_t *out_len);
-/* The parsed body of routes with ROUTE_JSON; borrowed. */
+/* The parsed body of routes with ROUTE_JSON or ROUTE_PATCH_BODY; borrowed. */
 const json_t *request_json(const struct request *request);
+/* Which of the types (NULL-terminated, the usual one first) the caller likes best by its header
+ * Accept (RFC 9110 12.5.1); 0 when it does not say, or likes none of them. Also says in the answer
+ * that it depends on Accept (Vary). http_accept.c */
+size_t request_accept(struct request *request, const char *const *types);
+/* Of a ROUTE_PATCH_BODY: the body is a JSON Merge Patch, else it is a JSON Patch. */
+bool request_is_merge_patch(const struct request *request);
 /* A place for the handler's own data, freed with fn after the reply, when the last reference is
  * dropped (any thread). At most 4 a request. */
 void request_own(struct request *request, void *data, void (*fn)(void *));

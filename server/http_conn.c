@@ -175,9 +175,9 @@ static void body_take(struct request *request, const char *data, size_t n)
 static void body_parse(struct request *request)
 {
     struct err err = ERR_INIT;
-    enum err_code code =
-        json_parse_limit(request->body != NULL ? request->body : "", request->body_len,
-                         request->body_max, false, &request->json, &err);
+    enum err_code code = json_parse_limit(
+        request->body != NULL ? request->body : "", request->body_len, request->body_max,
+        (request->route->flags & ROUTE_PATCH_BODY) != 0, &request->json, &err);
     if (code == ERR_NOMEM)
         http_refuse(request, 503, "unavailable", "no memory for the body; try again");
     else if (code != ERR_OK)
@@ -212,7 +212,7 @@ static enum MHD_Result dispatch(struct request *request)
 {
     request->phase = PHASE_ANSWER;
     conn_deadline_set(request->conn, INT64_MAX);
-    if (request->route->flags & ROUTE_JSON)
+    if (request->route->flags & (ROUTE_JSON | ROUTE_PATCH_BODY))
         body_parse(request);
     if (atomic_load(&request->state) == STATE_ANSWERED)
         return queue(request);

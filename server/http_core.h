@@ -40,6 +40,10 @@
 #define HTTP_OWNED_MAX         4
 #define HTTP_TOKEN_MAX         512
 
+#define HTTP_TYPE_JSON        "application/json"
+#define HTTP_TYPE_JSON_PATCH  "application/json-patch+json"
+#define HTTP_TYPE_MERGE_PATCH "application/merge-patch+json"
+
 struct conn { /* one TCP connection */
     struct conn *prev, *next;
     int fd;
@@ -170,7 +174,10 @@ void http_conns_sweep(struct http_server *server, int64_t now_ns, bool all);
 struct request *request_new(struct http_server *server, const char *uri);
 void request_unref(struct request *request);
 
-/* http_head.c: true = go on and read the body; false = a refusal is made (state ANSWERED). */
+/* http_head.c */
+/* Content-Type is `wanted`, alone or with charset=utf-8. */
+bool http_type_is(const char *type, const char *wanted);
+/* True = go on and read the body; false = a refusal is made (state ANSWERED). */
 bool http_head_check(struct request *request, const char *method);
 
 /* Headers that say where a request comes from; each NULL when absent. */

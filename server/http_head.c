@@ -178,6 +178,9 @@ static bool head_route(struct request *request)
         char allow[ROUTE_ALLOW_MAX];
         route_allow_format(match.allowed, allow);
         request_set_header(request, "Allow", allow);
+        if (match.allowed & (1u << ROUTE_PATCH))
+            request_set_header(request, "Accept-Patch",
+                               HTTP_TYPE_JSON_PATCH ", " HTTP_TYPE_MERGE_PATCH);
         if (request->method == ROUTE_OPTIONS)
             http_reply_empty(request, 204);
         else
@@ -203,13 +206,12 @@ static bool head_query(struct request *request)
     return queries == NULL || request_queries_known(request, queries);
 }
 
-/* "application/json", alone or with charset=utf-8. */
-static bool is_json_type(const char *type)
+bool http_type_is(const char *type, const char *wanted)
 {
-    static const char json[] = "application/json";
-    if (type == NULL || strncasecmp(type, json, sizeof(json) - 1) != 0)
+    size_t len = strlen(wanted);
+    if (type == NULL || strncasecmp(type, wanted, len) != 0)
         return false;
-    const char *p = type + sizeof(json) - 1;
+    const char *p = type + len;
     p += strspn(p, " \t");
     if (*p == '\0')
         return true;
@@ -219,24 +221,54 @@ static bool is_json_type(const char *type)
     return strcasecmp(p, "charset=utf-8") == 0 || strcasecmp(p, "charset=\"utf-8\"") == 0;
 }
 
+/* Only a PUT can make something, so only it may ask that nothing is there yet. */
+static bool head_precondition(struct request *request)
+{
+    if (!(request->route->flags & ROUTE_IF_MATCH) || request->if_match != NULL)
+        return true;
+    if (request->method == ROUTE_DELETE || request->method == ROUTE_PATCH) {
+        http_refuse(request, 428, "precondition-required",
+                    "send If-Match with the ETag you have read");
+        return false;
+    }
+    if (request->if_none_match != NULL && strcmp(request->if_none_match, "*") == 0)
+        return true;
+    http_refuse(request, 428, "precondition-required",
+                "send If-Match with the ETag you have read, or If-None-Match: * to create");
+    return false;
+}
+
+static bool head_type(struct request *request)
+{
+    const char *type = request->content_type;
+    uint32_t flags = request->route->flags;
+    if ((flags & ROUTE_JSON) && !http_type_is(type, HTTP_TYPE_JSON)) {
+        http_refuse(request, 415, "unsupported-media-type", "needs Content-Type: " HTTP_TYPE_JSON);
+        return false;
+    }
+    if ((flags & ROUTE_PATCH_BODY) && !http_type_is(type, HTTP_TYPE_JSON_PATCH) &&
+        !http_type_is(type, HTTP_TYPE_MERGE_PATCH)) {
+        request_set_header(request, "Accept-Patch",
+                           HTTP_TYPE_JSON_PATCH ", " HTTP_TYPE_MERGE_PATCH);
+        http_refuse(request, 415, "unsupported-media-type",
+                    "needs Content-Type: " HTTP_TYPE_JSON_PATCH " or " HTTP_TYPE_MERGE_PATCH);
+        return false;
+    }
+    return true;
+}
+
 static bool head_body(struct request *request)
 {
     const struct route *route = request->route;
     uint64_t length = request->content_length;
-    if ((route->flags & ROUTE_IF_MATCH) && request->if_match == NULL &&
-        (request->if_none_match == NULL || strcmp(request->if_none_match, "*") != 0)) {
-        http_refuse(request, 428, "precondition-required",
-                    "send If-Match with the ETag you have read, or If-None-Match: * to create");
+    if (!head_precondition(request))
         return false;
-    }
     if ((request->method == ROUTE_GET || request->method == ROUTE_HEAD) && length > 0) {
         http_refuse(request, 400, "bad-request", "a %s has no body", request_method(request));
         return false;
     }
-    if ((route->flags & ROUTE_JSON) && !is_json_type(request->content_type)) {
-        http_refuse(request, 415, "unsupported-media-type", "needs Content-Type: application/json");
+    if (!head_type(request))
         return false;
-    }
     request->body_max = route->flags & ROUTE_LARGE ? HTTP_BODY_LARGE_MAX : HTTP_BODY_MAX;
     if (length != UINT64_MAX && length > request->body_max) {
         http_refuse(request, 413, "too-large", "the body has %llu bytes, more than %zu",

@@ -162,6 +162,11 @@ const json_t *request_json(const struct request *request)
     return request->json;
 }
 
+bool request_is_merge_patch(const struct request *request)
+{
+    return http_type_is(request->content_type, HTTP_TYPE_MERGE_PATCH);
+}
+
 void request_own(struct request *request, void *data, void (*fn)(void *))
 {
     assert(request->owned_count < HTTP_OWNED_MAX);

@@ -42,6 +42,7 @@
 
 #define OVERRIDABLE    "bw-limit-floor"
 #define EVENT_BODY_MAX 256
+#define REFUSED_TEXT   "the document is not valid; see errors"
 
 bool etag_list_has(const char *list, int64_t revision)
 {
@@ -112,10 +113,11 @@ bool write_init(struct write *w, const struct write_kind *kind, struct request *
     w->world = w->app->world;
     w->request = request;
     w->mode = request_is_dry_run(request) ? WRITE_DRY_RUN : WRITE_STORE;
+    w->message = query(request, "message");
+    strcpy(w->origin, "upload");
     finding_list_init(&w->findings);
     const char *override = request_query(request, "override");
-    if (strlen(query(request, "message")) > WRITE_TEXT_MAX ||
-        strlen(query(request, "reason")) > WRITE_TEXT_MAX)
+    if (strlen(w->message) > WRITE_TEXT_MAX || strlen(query(request, "reason")) > WRITE_TEXT_MAX)
         write_refuse(w, 400, "invalid-parameter", &err,
                      "message and reason take at most %d bytes each", WRITE_TEXT_MAX);
     else if (override == NULL)
@@ -160,7 +162,7 @@ enum err_code write_publish(struct write *w, const char *key, struct err *err)
 
 /* If-Match and If-None-Match against the revision in force; the http layer has made sure that one
  * of them is there where it must be. */
-static enum err_code check_precondition(struct write *w, struct err *err)
+enum err_code write_check_precondition(struct write *w, struct err *err)
 {
     const char *match = request_header(w->request, "If-Match");
     const char *none_match = request_header(w->request, "If-None-Match");
@@ -214,7 +216,7 @@ static enum err_code check(struct write *w, struct err *err)
     if (code == ERR_OK)
         code = w->kind->prepare(w, err);
     if (code == ERR_OK && w->mode != WRITE_VALIDATE)
-        code = check_precondition(w, err);
+        code = write_check_precondition(w, err);
     if (code != ERR_OK)
         return code;
     w->answer = json_object();
@@ -343,12 +345,34 @@ static enum err_code store(struct write *w, struct db_tx *tx, struct err *err)
     return ERR_OK;
 }
 
+/* What was made of a stored document is read like an upload, by today's rules. */
+static enum err_code derive(struct write *w, struct db_tx *tx, struct err *err)
+{
+    OWN(json) json_t *document = NULL;
+    enum err_code code = w->derive(w, db_tx_ro(tx), &document, err);
+    if (code != ERR_OK)
+        return code;
+    code = w->kind->read(w, document, err);
+    if ((code == ERR_OK || code == ERR_INVALID) && finding_list_has_errors(&w->findings))
+        return write_refuse(w, 422, w->kind->refused, err, REFUSED_TEXT);
+    if (code == ERR_OK)
+        code = set_document(w, document, err);
+    if (code == ERR_OK && strlen(w->text) > HTTP_BODY_MAX)
+        return write_refuse(w, 422, "too-large", err, "%s would have more than %d bytes",
+                            w->subject, HTTP_BODY_MAX);
+    if (code == ERR_OK)
+        w->derive = NULL;
+    return code;
+}
+
 static enum err_code run(struct db_tx *tx, void *arg, struct err *err)
 {
     struct write *w = arg;
     /* The world may have been loaded anew since the handler ran. */
     w->world = w->app->world;
-    enum err_code code = check(w, err);
+    enum err_code code = w->derive == NULL ? ERR_OK : derive(w, tx, err);
+    if (code == ERR_OK)
+        code = check(w, err);
     if (code != ERR_OK || w->mode != WRITE_STORE)
         return code;
     if (!w->unchanged)
@@ -368,7 +392,7 @@ static void reply_stored(struct write *w)
     }
     request_reply_json(w->request, created ? 201 : 200, GIVE(w->answer),
                        w->kind->body && w->revision != 0 ? w->etag : NULL,
-                       created ? request_path(w->request) : NULL);
+                       created && w->wanted == 0 ? request_path(w->request) : NULL);
     w->kind->release(w);
 }
 
@@ -399,8 +423,7 @@ void write_submit(struct write *w)
     struct err err = ERR_INIT;
     enum err_code code = ERR_OK;
     if (finding_list_has_errors(&w->findings) && w->mode != WRITE_VALIDATE)
-        code =
-            write_refuse(w, 422, w->kind->refused, &err, "the document is not valid; see errors");
+        code = write_refuse(w, 422, w->kind->refused, &err, REFUSED_TEXT);
     else if (finding_list_has_errors(&w->findings)) {
         w->answer = json_object();
         reply_verdict(w);
@@ -422,4 +445,11 @@ void write_submit_document(struct write *w, const json_t *document, enum err_cod
         write_fail(w, err);
     else
         write_submit(w);
+}
+
+void write_submit_body(struct write *w)
+{
+    struct err err = ERR_INIT;
+    const json_t *document = request_json(w->request);
+    write_submit_document(w, document, w->kind->read(w, document, &err), &err);
 }

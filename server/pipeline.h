@@ -30,6 +30,12 @@ struct write_kind {
     bool body; /* a PUT: the answer names revision and findings; else a DELETE */
     enum change_kind change;
     bool ruled; /* rules_check(change) */
+    /* Of a PUT: reads a document into the resource's struct, findings into w->findings;
+     * ERR_INVALID when they refuse it. The document is borrowed: what is kept of it is a copy. */
+    enum err_code (*read)(struct write *w, const json_t *document, struct err *err);
+    /* Of a PUT that can be a PATCH too: w->current and the document in force, as the open
+     * transaction has it; write_refuse() for 404. New reference. */
+    enum err_code (*load)(struct write *w, struct db_ro *ro, json_t **out, struct err *err);
     /* Looks its target up: sets current, current_digest, unchanged; write_refuse() for 404. */
     enum err_code (*prepare)(struct write *w, struct err *err);
     /* Exchanges the new value with the world's; twice = nothing. */
@@ -67,8 +73,14 @@ struct write {
     char job[NAME_SIZE];
     char node[NAME_SIZE];
     char subject[WRITE_SUBJECT_SIZE]; /* "tenant/a/policy"; also the document's key */
-    char *text;                       /* owned canonical document; NULL for DELETE */
-    char digest[DIGEST_TEXT_MAX];     /* of text */
+    /* Makes the document out of what is stored, on the writer thread: a patch, an old revision.
+     * NULL: it came with the request, or was made already. */
+    enum err_code (*derive)(struct write *w, struct db_ro *ro, json_t **out, struct err *err);
+    int64_t wanted;               /* of a rollback: the revision that comes back */
+    const char *message;          /* of the revision; "" = none; borrowed of the request */
+    char origin[32];              /* of the revision: "upload", "patch", "rollback:3" */
+    char *text;                   /* owned canonical document; NULL for DELETE */
+    char digest[DIGEST_TEXT_MAX]; /* of text */
     struct finding_list findings;
     /* prepare: */
     int64_t current; /* revision in force, 0 = none */
@@ -99,11 +111,25 @@ void write_fail(struct write *w, const struct err *err);
  * the findings refuse (ERR_INVALID); fails with err otherwise. */
 void write_submit_document(struct write *w, const json_t *document, enum err_code code,
                            struct err *err);
+/* The request's body is the document: reads and submits it. */
+void write_submit_body(struct write *w);
+/* api_patch.c: the request's body is a patch of the document in force. */
+void write_submit_patch(struct write *w);
+/* api_rollback.c: the request's body names a revision. The kind has `load`. */
+void write_submit_rollback(struct write *w);
 void write_release(struct write *w); /* the base's part of kind->release */
 
 /* From prepare or store: the answer is this problem. Returns the code to return. */
 enum err_code write_refuse(struct write *w, int status, const char *code, struct err *err,
                            const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* 412 unless the request's If-Match and If-None-Match fit w->current. */
+ERR_MUST_CHECK enum err_code write_check_precondition(struct write *w, struct err *err);
+/* Stores w->text as a revision of the document w->subject; sets w->revision. */
+ERR_MUST_CHECK enum err_code write_revision(struct write *w, struct db_tx *tx, struct err *err);
+/* Of a document with revisions: the body of revision `number`. New reference; ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code write_revision_body(struct write *w, struct db_ro *ro, int64_t number,
+                                                 json_t **out, struct err *err);
 
 /* Blob of w->text under `key`, with the revision as ETag, at commit. */
 ERR_MUST_CHECK enum err_code write_publish(struct write *w, const char *key, struct err *err);

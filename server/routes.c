@@ -17,6 +17,7 @@
 #define N            "/v1/nodes/{node}"
 #define READ         ROUTE_TENANT
 #define CHANGE       (ROUTE_JSON | ROUTE_IF_MATCH)
+#define PATCH        (ROUTE_PATCH_BODY | ROUTE_IF_MATCH)
 #define REMOVE       ROUTE_IF_MATCH
 #define AGENT_REPORT (ROUTE_JSON | ROUTE_LARGE)
 
@@ -25,6 +26,8 @@ static const char *const page[] = {"page_size", "page_token", NULL};
 static const char *const events[] = {"after", "page_size", "page_token", NULL};
 static const char *const change[] = {"dry_run", "message", "reason", NULL};
 static const char *const ruled[] = {"dry_run", "message", "reason", "override", NULL};
+static const char *const rollback[] = {"dry_run", "reason", "override", NULL};
+static const char *const diff[] = {"from", "to", NULL};
 static const char *const reason[] = {"reason", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
 static const char *const plan[] = {"known", "wait", NULL};
@@ -37,6 +40,9 @@ const struct route routes[] = {
 
     {"GET", "/v1/fabric", STAFF, 0, api_fabric_get, "fabric_get", none},
     {"PUT", "/v1/fabric", OPS, CHANGE, api_fabric_put, "fabric_put", change},
+    {"PATCH", "/v1/fabric", OPS, PATCH, api_fabric_patch, "fabric_patch", change},
+    {"POST", "/v1/fabric:rollback", OPS, CHANGE, api_fabric_rollback, "fabric_rollback", rollback},
+    {"GET", "/v1/fabric/diff", STAFF, 0, api_fabric_diff, "fabric_diff", diff},
     {"POST", "/v1/fabric:validate", OPS, ROUTE_JSON | ROUTE_SAFE, api_fabric_validate,
      "fabric_validate", none},
     {"GET", "/v1/fabric/revisions", STAFF, 0, api_fabric_revisions, "fabric_revisions", page},
@@ -46,10 +52,15 @@ const struct route routes[] = {
     {"GET", "/v1/tenants", STAFF | TENANT, 0, api_tenants_list, "tenants_list", page},
     {"GET", T, STAFF | TENANT, READ, api_tenant_get, "tenant_get", none},
     {"PUT", T, OPS, CHANGE, api_tenant_put, "tenant_put", change},
+    {"PATCH", T, OPS, PATCH, api_tenant_patch, "tenant_patch", change},
     {"DELETE", T, OPS, REMOVE, api_tenant_delete, "tenant_delete", change},
 
     {"GET", T "/policy", STAFF | TENANT, READ, api_policy_get, "policy_get", none},
     {"PUT", T "/policy", OPS | OWNER, READ | CHANGE, api_policy_put, "policy_put", ruled},
+    {"PATCH", T "/policy", OPS | OWNER, READ | PATCH, api_policy_patch, "policy_patch", ruled},
+    {"POST", T "/policy:rollback", OPS | OWNER, READ | CHANGE, api_policy_rollback,
+     "policy_rollback", rollback},
+    {"GET", T "/policy/diff", STAFF | TENANT, READ, api_policy_diff, "policy_diff", diff},
     {"DELETE", T "/policy", OPS | OWNER, READ | REMOVE, api_policy_delete, "policy_delete", change},
     {"POST", T "/policy:validate", OPS | OWNER, READ | ROUTE_JSON | ROUTE_SAFE, api_policy_validate,
      "policy_validate", none},
@@ -61,12 +72,14 @@ const struct route routes[] = {
     {"GET", T "/placements", STAFF | TENANT, READ, api_placements_list, "placements_list", page},
     {"GET", T "/placements/{job}", STAFF | TENANT, READ, api_placement_get, "placement_get", none},
     {"PUT", T "/placements/{job}", OPS, CHANGE, api_placement_put, "placement_put", ruled},
+    {"PATCH", T "/placements/{job}", OPS, PATCH, api_placement_patch, "placement_patch", ruled},
     {"DELETE", T "/placements/{job}", OPS, REMOVE, api_placement_delete, "placement_delete",
      change},
 
     {"GET", "/v1/nodes", STAFF, 0, api_nodes_list, "nodes_list", page},
     {"GET", N, STAFF, 0, api_node_get, "node_get", none},
     {"PUT", N, OPS, CHANGE, api_node_put, "node_put", change},
+    {"PATCH", N, OPS, PATCH, api_node_patch, "node_patch", change},
     {"DELETE", N, OPS, REMOVE, api_node_delete, "node_delete", change},
     {"POST", N "/token", OPS, ROUTE_IDEMPOTENT, api_node_token, "node_token", reason},
     {"GET", N "/plan", STAFF, 0, api_node_plan, "node_plan", none},

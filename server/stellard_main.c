@@ -47,12 +47,13 @@ static void print_routes(void)
                 printf("%s%s", comma, role_name(role));
                 comma = ",";
             }
-        printf("%s\t%s%s%s%s%s%s%s\t%s\t", route->flags & ROUTE_OPEN ? "open" : "",
+        printf("%s\t%s%s%s%s%s%s%s%s\t%s\t", route->flags & ROUTE_OPEN ? "open" : "",
                route->flags & ROUTE_JSON ? "json " : "",
                route->flags & ROUTE_IF_MATCH ? "if-match " : "",
                route->flags & ROUTE_LARGE ? "large " : "",
                route->flags & ROUTE_TENANT ? "tenant " : "",
                route->flags & ROUTE_IDEMPOTENT ? "idempotent " : "",
+               route->flags & ROUTE_PATCH_BODY ? "patch " : "",
                route->flags & ROUTE_SAFE ? "safe " : "", route->flags & ROUTE_OPEN ? "open " : "",
                route->operation_id);
         comma = "";

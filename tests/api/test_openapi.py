@@ -115,11 +115,17 @@ def unlike(example, value, at=""):
         yield f"{at}: {value!r} is of another type than {example!r}"
 
 
+def request_bodies(op):
+    """name -> (content type, example)"""
+    return {name: (kind, example) for kind, content in
+            op.get("requestBody", {}).get("content", {}).items()
+            for name, example in content.get("examples", {}).items()}
+
+
 def cases(doc):
     """(operation, method, path, parameters, status, name, example, schema, bodies)"""
     for method, path, op, params in doc.operations():
-        bodies = op.get("requestBody", {}).get("content", {}).get("application/json", {}) \
-            .get("examples", {})
+        bodies = request_bodies(op)
         for status, answer in op["responses"].items():
             answer, _ = doc.resolve(answer)
             for content in answer.get("content", {}).values():
@@ -143,13 +149,15 @@ def send(doc, server, tokens, agent, case):
     if query:
         from urllib.parse import urlencode
         path += "?" + urlencode(query)
-    body = None
+    body, headers = None, dict(asked.get("headers", {}))
     if bodies:
         if name not in bodies:
             raise KeyError(f"{op['operationId']}: no request example '{name}'")
-        body = copy.deepcopy(doc.resolve(bodies[name])[0]["value"])
+        kind, shown = bodies[name]
+        body = copy.deepcopy(doc.resolve(shown)[0]["value"])
+        headers.setdefault("Content-Type", kind)
     token = None if op.get("security") == [] else tokens[asked.get("as", "admin")]
-    return server.call(method, path, body, asked.get("headers"), token=token)
+    return server.call(method, path, body, headers, token=token)
 
 
 def check_examples(tap, doc, args):
@@ -177,8 +185,7 @@ def check_examples(tap, doc, args):
             wrong.append("the text is another one")
         tap.ok(not wrong, f"example {where}", "\n".join(wrong[:6]) + f"\n{answer}")
     for method, path, op, _ in doc.operations():
-        for name in op.get("requestBody", {}).get("content", {}).get("application/json", {}) \
-                .get("examples", {}):
+        for name in request_bodies(op):
             if (op["operationId"], name) not in bodies_used:
                 tap.ok(False, f"request example {op['operationId']} {name} has an answer")
     served = server.get("/openapi.json", token=None).json

@@ -9,6 +9,8 @@ ROLES = ("agent", "admin", "operator", "auditor", "tenant-admin", "tenant-user")
 # Something that a route can be called with; what it answers beyond "you may" is not judged here.
 BODIES = {"fabric_put": {}, "fabric_validate": {}, "policy_put": {}, "policy_validate": {},
           "tenant_put": {}, "placement_put": {}, "node_put": {}, "token_post": {},
+          "fabric_patch": {}, "tenant_patch": {}, "policy_patch": {}, "placement_patch": {},
+          "node_patch": {}, "fabric_rollback": {"revision": 1}, "policy_rollback": {"revision": 1},
           "agent_inventory": inventory("n1"), "agent_receipt": {}, "agent_state": {"knobs": []}}
 PARAMS = {"{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
           "{generation}": "current", "{id}": "nothing"}
@@ -25,7 +27,9 @@ def routes(args):
 def call(server, method, path, operation, flags, token, values=PARAMS):
     for name, value in values.items():
         path = path.replace(name, value)
-    headers = {"If-Match": '"9999"'} if "if-match" in flags else None
+    headers = {"If-Match": '"9999"'} if "if-match" in flags else {}
+    if "patch" in flags:
+        headers["Content-Type"] = "application/merge-patch+json"
     return server.call(method, path, BODIES.get(operation), headers, token=token)
 
 
