@@ -49,6 +49,40 @@ static void input_cannot_forge_a_line_or_colours(void **state)
     assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
 }
 
+static void json_lines_are_json_whatever_the_text(void **state)
+{
+    (void)state;
+    char longest[2 * LOG_LINE_MAX];
+    log_set_format(LOG_FORMAT_JSON);
+    capture();
+    log_error("a", "name=%s", "x\"y\\\n\x1b");
+    const char *line = captured();
+    assert_int_equal(strncmp(line, "{\"time\":\"20", 11), 0);
+    assert_contains(line, "\"level\":\"error\",\"area\":\"a\",\"msg\":\"name=x\\\"y\\\\");
+    assert_string_equal(line + strlen(line) - 3, "\"}\n");
+    memset(longest, '"', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    capture();
+    log_error("a", "%s", longest);
+    line = captured();
+    assert_true(strlen(line) <= LOG_LINE_MAX);
+    assert_string_equal(line + strlen(line) - 5, "\\\"\"}\n");
+    log_set_format(LOG_FORMAT_TEXT);
+}
+
+static void the_journal_gets_priorities_and_no_time(void **state)
+{
+    (void)state;
+    enum log_format format;
+    assert_true(log_format_from_name("journal", &format));
+    assert_false(log_format_from_name("xml", &format));
+    log_set_format(format);
+    capture();
+    log_warning("store", "slow");
+    assert_string_equal(captured(), "<4>store: slow\n");
+    log_set_format(LOG_FORMAT_TEXT);
+}
+
 static void level_above_the_limit_is_not_written(void **state)
 {
     (void)state;
@@ -102,6 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line_has_time_level_area_and_text),
         cmocka_unit_test(input_cannot_forge_a_line_or_colours),
+        cmocka_unit_test(json_lines_are_json_whatever_the_text),
+        cmocka_unit_test(the_journal_gets_priorities_and_no_time),
         cmocka_unit_test(level_above_the_limit_is_not_written),
         cmocka_unit_test(long_line_is_cut_and_ends),
         cmocka_unit_test(errno_survives),
