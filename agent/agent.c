@@ -63,7 +63,8 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
                    outcome.receipt->problem);
 }
 
-/* What a crash or a stuck plan left, then a pass over the last good plan. */
+/* What a crash or a stuck plan left, then a pass over the plan that stands, or back from its trial.
+ */
 static enum err_code good_pass(struct agent *agent, enum reconcile_cause cause, bool *out_failed,
                                struct err *err)
 {
@@ -78,8 +79,11 @@ static enum err_code good_pass(struct agent *agent, enum reconcile_cause cause, 
         agent_tell(agent, &left, true);
     }
     *out_failed = code != ERR_OK;
-    if (reconcile_good(agent->reconcile) != NULL)
-        code = one_pass(agent, cause, cause == RECONCILE_CHECK, &failed, err);
+    bool retried = cause == RECONCILE_CHECK;
+    if (reconcile_left_ns(agent->reconcile) == 0)
+        cause = RECONCILE_RETURN;
+    if (reconcile_standing(agent->reconcile) != NULL)
+        code = one_pass(agent, cause, retried, &failed, err);
     *out_failed = *out_failed || failed;
     return code;
 }
@@ -91,13 +95,14 @@ static void log_failure(const struct agent *agent, enum err_code code, const str
         log_error("agent", "node %s: %s", agent->node, err->text);
 }
 
-static void check(struct agent *agent, enum reconcile_cause cause)
+void agent_check(struct agent *agent, enum reconcile_cause cause)
 {
     bool failed = false;
     struct err err = ERR_INIT;
     agent->stats.checks++;
     log_failure(agent, good_pass(agent, cause, &failed, &err), &err);
     agent->failures = failed ? agent->failures + 1 : 0;
+    agent_trial_watch(agent);
 }
 
 static void run_latest(struct agent *agent, bool retried)
@@ -107,19 +112,32 @@ static void run_latest(struct agent *agent, bool retried)
     log_failure(agent, one_pass(agent, RECONCILE_PLAN, retried, &failed, &err), &err);
     if (!failed)
         agent->paused_until_ns = 0; /* another plan: another chance */
-}
-
-static const struct plan *known_plan(const struct agent *agent)
-{
-    const struct plan *latest = reconcile_latest(agent->reconcile);
-    return latest != NULL ? latest : reconcile_good(agent->reconcile);
+    agent_trial_watch(agent);
 }
 
 static void tell_known(const struct agent *agent)
 {
-    const struct plan *plan = known_plan(agent);
+    char tag[PLAN_TAG_SIZE];
+    reconcile_known(agent->reconcile, tag);
     if (agent->link != NULL)
-        agent->link->ops->known(agent->link, plan == NULL ? "" : plan->digest);
+        agent->link->ops->known(agent->link, tag);
+}
+
+/* Nothing to do about it: it was dealt with, or its trial expired. */
+static bool is_known(const struct agent *agent, const struct plan *plan)
+{
+    const struct reconcile *r = agent->reconcile;
+    const struct plan *known = reconcile_latest(r);
+    char tag[PLAN_TAG_SIZE], known_tag[PLAN_TAG_SIZE];
+    plan_tag(plan, tag);
+    reconcile_known(r, known_tag);
+    if (strcmp(tag, known_tag) != 0)
+        return false;
+    if (known == NULL && reconcile_has_expired(r))
+        return true;
+    if (known == NULL)
+        known = reconcile_standing(r);
+    return known->generation == plan->generation;
 }
 
 /* Triggers --------------------------------------------------------------------------------------
@@ -135,7 +153,7 @@ static void on_debounce(void *arg)
     struct agent *agent = arg;
     agent->debouncing = false;
     if (!is_paused(agent))
-        check(agent, RECONCILE_CHECK);
+        agent_check(agent, RECONCILE_CHECK);
 }
 
 static void on_event(void *arg, uint32_t events)
@@ -185,7 +203,7 @@ static void on_tick(void *arg)
     if (agent->retry_latest)
         run_latest(agent, true);
     if (!is_paused(agent))
-        check(agent, RECONCILE_CHECK);
+        agent_check(agent, RECONCILE_CHECK);
     tell_known(agent);
     arm_tick(agent);
 }
@@ -204,9 +222,7 @@ static bool on_plan(void *arg, const char *body, size_t len)
         agent_tell_refused(agent, body, len, &err);
         return false;
     }
-    const struct plan *known = known_plan(agent);
-    if (known != NULL && known->generation == plan->generation &&
-        strcmp(known->digest, plan->digest) == 0)
+    if (is_known(agent, plan))
         return false;
     log_info("agent", "node %s: plan received: generation %" PRId64 ", %zu knobs", agent->node,
              plan->generation, plan->knob_count);
@@ -271,6 +287,8 @@ static enum err_code agent_init(struct agent *agent, const struct agent_config *
         code = loop_timer_new(agent->loop, on_debounce, agent, &agent->debounce, err);
     if (code == ERR_OK)
         code = loop_timer_new(agent->loop, on_tick, agent, &agent->tick, err);
+    if (code == ERR_OK)
+        code = loop_timer_new(agent->loop, agent_trial_look, agent, &agent->trial, err);
     return code;
 }
 
@@ -288,6 +306,7 @@ enum err_code agent_new(struct loop *loop, const struct agent_config *config, st
     agent->link = link;
     agent->clock = config->clock;
     agent->check_ns = config->check_ns != 0 ? config->check_ns : AGENT_CHECK_NS;
+    agent->look_ns = config->look_ns != 0 ? config->look_ns : AGENT_LOOK_NS;
     agent->watch = config->watch;
     agent->watch_arg = config->watch_arg;
     struct err why = ERR_INIT;
@@ -310,6 +329,9 @@ void agent_free(struct agent *agent)
     loop_fd_del(agent->events);
     loop_timer_free(agent->tick);
     loop_timer_free(agent->debounce);
+    loop_timer_free(agent->trial);
+    if (agent->reconcile != NULL)
+        reconcile_save_left(agent->reconcile, true);
     reconcile_free(agent->reconcile);
     outbox_release(&agent->outbox);
     free(agent);
@@ -319,7 +341,7 @@ enum err_code agent_once(struct agent *agent, struct err *err)
 {
     bool failed = false;
     struct err why = ERR_INIT;
-    if (reconcile_good(agent->reconcile) == NULL)
+    if (reconcile_standing(agent->reconcile) == NULL)
         log_info("agent", "node %s: there is no last good plan yet", agent->node);
     enum err_code code = good_pass(agent, RECONCILE_START, &failed, &why);
     if (code != ERR_OK && err != NULL)
@@ -329,7 +351,7 @@ enum err_code agent_once(struct agent *agent, struct err *err)
 
 enum err_code agent_start(struct agent *agent, struct err *err)
 {
-    check(agent, RECONCILE_START);
+    agent_check(agent, RECONCILE_START);
     if (agent->link != NULL) {
         struct link_events events = {.arg = agent, .plan = on_plan, .event = on_link_event};
         agent->link->ops->start(agent->link, &events);
@@ -357,7 +379,7 @@ void agent_reload(struct agent *agent)
         run_latest(agent, false);
     /* What just became good was just asserted. */
     if (!had_latest || reconcile_latest(agent->reconcile) != NULL)
-        check(agent, RECONCILE_START);
+        agent_check(agent, RECONCILE_START);
     tell_known(agent);
     arm_tick(agent);
 }

@@ -4,8 +4,8 @@
  * of them run in one process (tests/bench/bench_agents.c).
  *
  * When it acts: a plan comes; the provider announces a change (after AGENT_DEBOUNCE_NS); each
- * AGENT_CHECK_NS; on agent_reload(). Everything runs on the loop's thread; provider calls block it
- * for at most dp.h's deadlines.
+ * AGENT_CHECK_NS; a plan on trial was not confirmed in time; on agent_reload(). Everything runs on
+ * the loop's thread; provider calls block it for at most dp.h's deadlines.
  */
 
 #include <stdint.h>
@@ -22,6 +22,10 @@
 #define AGENT_CHECK_NS     (60 * NS_PER_S) /* +- AGENT_CHECK_JITTER percent */
 #define AGENT_CHECK_JITTER 10
 #define AGENT_RETRY_MAX_NS (30 * 60 * NS_PER_S) /* checks that fail get rarer, up to this */
+
+/* A trial's time is looked at this often; the way back is tried again after this. */
+#define AGENT_LOOK_NS         (1 * NS_PER_S)
+#define AGENT_RETURN_RETRY_NS (10 * NS_PER_S)
 
 /* Someone else changes what we repair: more than MAX repairs in WINDOW, then none for PAUSE. */
 #define AGENT_FIGHT_MAX       3
@@ -41,6 +45,7 @@ struct agent_config {
     const char *boot_id;       /* copied; "" = unknown */
     struct clock *clock;       /* borrowed */
     int64_t check_ns;          /* 0 = AGENT_CHECK_NS; tests shorten it */
+    int64_t look_ns;           /* 0 = AGENT_LOOK_NS; tests shorten it */
     bool (*killed)(void *arg); /* see reconcile.h; NULL = none */
     void *killed_arg;
     void (*watch)(void *arg, enum agent_event event); /* benchmarks and tests; NULL = none */
@@ -58,15 +63,17 @@ struct agent;
 ERR_MUST_CHECK enum err_code agent_new(struct loop *loop, const struct agent_config *config,
                                        struct dp *dp, struct link *link, struct agent **out,
                                        struct err *err);
-/* Leaves node and disk as they are: stopping an agent undoes nothing. */
+/* Leaves the node as it is: stopping an agent undoes nothing. Saves the time that a trial has
+ * left. */
 void agent_free(struct agent *agent);
 OWN_DEFINE(agent, struct agent *, agent_free)
 
-/* Settles a journal left behind, re-asserts the last good plan, then begins to talk and watch. */
+/* Settles a journal left behind, re-asserts what stands (or goes back, when its trial is over),
+ * then begins to talk and watch. */
 ERR_MUST_CHECK enum err_code agent_start(struct agent *agent, struct err *err);
 
-/* The first half of agent_start() alone (--once). ERR_OK: the node is what the last good plan wants
- * (or there is none); else why not. */
+/* The first half of agent_start() alone (--once). ERR_OK: the node is what the plan that stands
+ * wants (or there is none); else why not. */
 ERR_MUST_CHECK enum err_code agent_once(struct agent *agent, struct err *err);
 
 /* SIGHUP: tries again everything that was given up or put off, a failed plan included. */

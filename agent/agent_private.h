@@ -1,7 +1,7 @@
 #pragma once
 /*
- * agent/agent_private.h - the object behind agent.h, shared by agent.c (when) and tell.c (what is
- * told to the server and the log).
+ * agent/agent_private.h - the object behind agent.h, shared by agent.c (when), trial.c (the timer
+ * of a plan on trial) and tell.c (what is told to the server and the log).
  */
 
 #include "agent/agent.h"
@@ -21,7 +21,8 @@ struct agent {
 
     struct reconcile *reconcile;
     struct outbox outbox;
-    struct loop_timer *debounce, *tick;
+    struct loop_timer *debounce, *tick, *trial;
+    int64_t look_ns;        /* how often the timer of a trial is looked at */
     struct loop_fd *events; /* NULL = none, or lost until the next tick */
     bool started;           /* the link may be talked to */
     bool debouncing;
@@ -58,3 +59,11 @@ ERR_MUST_CHECK enum err_code agent_read_plan(const struct agent *agent, const ch
                                              size_t len, struct plan **out, struct err *err);
 /* It was not: a receipt "refused", once for the same bytes. */
 void agent_tell_refused(struct agent *agent, const char *body, size_t len, const struct err *why);
+
+/* A pass over what stands, or back from a trial that is over. */
+void agent_check(struct agent *agent, enum reconcile_cause cause);
+
+/* Looks at the trial again in time; to be called whenever what stands may have changed. */
+void agent_trial_watch(struct agent *agent);
+/* The loop timer `trial`. */
+void agent_trial_look(void *arg);

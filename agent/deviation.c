@@ -45,6 +45,17 @@ static int compare_steps(const struct plan_step *a, const struct plan_step *b)
     return a->op == STEP_REMOVE ? compare_keys(b, a) : compare_keys(a, b);
 }
 
+static int compare_items(const void *a, const void *b)
+{
+    return compare_steps(a, b);
+}
+
+void deviation_sort(struct plan_steps *steps)
+{
+    if (steps->count > 1)
+        qsort(steps->items, steps->count, sizeof(*steps->items), compare_items);
+}
+
 static bool same_value(const json_t *a, const json_t *b)
 {
     return a == NULL || b == NULL ? a == b : json_equal(a, b) != 0;

@@ -14,6 +14,9 @@
 /* "dcb.maxrate sim.0/0 wants [...] and shows [...]": `step` is what would still be to do. */
 void deviation_describe(const struct plan_step *step, char *out, size_t size);
 
+/* Puts steps into plan_diff's order. */
+void deviation_sort(struct plan_steps *steps);
+
 /* Drops from steps what is in `known` with the same values. Both in plan_diff's order. */
 void deviation_filter(struct plan_steps *steps, const struct plan_steps *known);
 

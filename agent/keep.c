@@ -65,6 +65,15 @@ enum err_code keep_remove(const char *state_dir, const char *name, struct err *e
     return ERR_OK;
 }
 
+enum err_code keep_remove_durable(const char *state_dir, const char *name, struct err *err)
+{
+    char path[KEEP_PATH_MAX];
+    enum err_code code = keep_remove(state_dir, name, err);
+    if (code == ERR_OK)
+        code = keep_path(state_dir, name, path, err);
+    return code == ERR_OK ? file_sync_folder_of(path, err) : code;
+}
+
 void keep_set_aside(const char *state_dir, const char *name, struct clock *clock,
                     const struct err *why)
 {

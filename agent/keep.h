@@ -1,8 +1,8 @@
 #pragma once
 /*
  * agent/keep.h - the small JSON files of the state folder: plan.json (last good plan),
- * journal.json, receipt.json. Durable on write; a file that does not read back is set aside, so
- * that a bad disk block never stops the agent.
+ * confirm.json, journal.json, receipt.json. Durable on write; a file that does not read back is set
+ * aside, so that a bad disk block never stops the agent.
  */
 
 #include <stddef.h>
@@ -30,6 +30,10 @@ ERR_MUST_CHECK enum err_code keep_read(const char *state_dir, const char *name, 
 
 /* Removes the file; none is fine. */
 ERR_MUST_CHECK enum err_code keep_remove(const char *state_dir, const char *name, struct err *err);
+
+/* So that it does not come back after a crash of the node. */
+ERR_MUST_CHECK enum err_code keep_remove_durable(const char *state_dir, const char *name,
+                                                 struct err *err);
 
 /* Renames the file to NAME.corrupt-TIME and logs `why` as an error. Never fails. */
 void keep_set_aside(const char *state_dir, const char *name, struct clock *clock,

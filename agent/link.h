@@ -33,8 +33,8 @@ struct link_ops {
     void (*inventory)(struct link *link, const json_t *document);
     void (*state)(struct link *link, const json_t *document);
     void (*receipt)(struct link *link, const json_t *document);
-    /* The digest of the plan that the agent last dealt with; "" = none. */
-    void (*known)(struct link *link, const char *digest);
+    /* plan_tag() of the assignment that the agent last dealt with; "" = none. */
+    void (*known)(struct link *link, const char *tag);
     void (*free)(struct link *link);
 };
 

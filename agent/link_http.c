@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "fleet/name.h"
+#include "fleet/plan.h"
 
 enum channel_id { CHANNEL_INVENTORY, CHANNEL_STATE, CHANNEL_RECEIPT, CHANNEL_PLAN, CHANNEL_COUNT };
 
@@ -55,7 +55,7 @@ struct link_http {
     bool started;
     bool away; /* said so */
     bool has_known;
-    char known[DIGEST_TEXT_MAX];
+    char known[PLAN_TAG_SIZE + 2]; /* as it stands in the query */
     int64_t poll_start_ns;
     struct channel channels[CHANNEL_COUNT];
 };
@@ -270,10 +270,14 @@ static void link_start(struct link *base, const struct link_events *events)
         send_now(&link->channels[i]);
 }
 
-static void link_known(struct link *base, const char *digest)
+/* A '+' of a query means a space; a tag has one at most, its other characters mean themselves. */
+static void link_known(struct link *base, const char *tag)
 {
     struct link_http *link = (struct link_http *)base;
-    snprintf(link->known, sizeof(link->known), "%s", digest);
+    const char *plus = strchr(tag, '+');
+    int len = (int)(plus == NULL ? strlen(tag) : (size_t)(plus - tag));
+    snprintf(link->known, sizeof(link->known), "%.*s%s%s", len, tag, plus == NULL ? "" : "%2B",
+             plus == NULL ? "" : plus + 1);
     link->has_known = true;
     send_now(&link->channels[CHANNEL_PLAN]);
 }

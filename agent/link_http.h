@@ -2,7 +2,7 @@
 /*
  * agent/link_http.h - the link over HTTP(S):
  *   PUT  /v1/agent/inventory
- *   GET  /v1/agent/plan?known=DIGEST&wait=25s   200 a plan, 204 nothing new
+ *   GET  /v1/agent/plan?known=TAG&wait=25s      200 a plan, 204 nothing new ('+' of TAG as %2B)
  *   POST /v1/agent/receipts
  *   PUT  /v1/agent/state
  * each with "Authorization: Bearer TOKEN". A server that is away or answers 5xx, 408 or 429 is

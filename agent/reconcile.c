@@ -1,7 +1,7 @@
 /*
  * agent/reconcile.c - one pass from what a node is to what its plan says. Called by agent.c.
  *
- *        plan (latest: just came | good: re-assert, check)
+ *        plan (latest: just came | trial or good: re-assert, check | back from a trial)
  *          |
  *          v                 unreadable
  *      [ observe ]---------------------------------------> refused (transient: tried again)
@@ -26,15 +26,19 @@
  *          | without strict:                v
  *          | a deviation, told      [ observe: as before? ]
  *          v                          | yes           | no
- *      [ plan.json, durable ]         v               v
+ *      [ plan.json, or        ]       v               v
+ *      [ confirm.json: durable]       |               |
  *      [ journal removed ]     [ journal removed ]  journal stays
  *          |                          |               |
  *          v                          v               v
  *       applied (drift)          rolled-back        stuck: a person; the next check and the
  *                                                   next start try again
  *
- * The order on disk makes every crash safe: the journal before the first change, plan.json before
- * the journal goes. A journal whose plan is plan.json's means "forward": the plan is re-asserted.
+ * The order on disk makes every crash safe: the journal before the first change, plan.json or
+ * confirm.json (a plan on trial) before the journal goes. A journal whose plan is the one that
+ * stands (confirm.json's, else plan.json's) means "forward": the plan is re-asserted. On the way
+ * back from a trial the journal goes first: until confirm.json says "expired", the way back is
+ * begun again.
  */
 #include "agent/reconcile.h"
 
@@ -42,9 +46,12 @@
 #include <string.h>
 
 #include "agent/deviation.h"
+#include "agent/fallback.h"
 #include "agent/keep.h"
+#include "agent/look.h"
 #include "agent/reconcile_private.h"
 #include "agent/report.h"
+#include "agent/settle.h"
 #include "agent/undo.h"
 #include "base/log.h"
 
@@ -55,6 +62,7 @@ struct run {
     const struct plan *plan;
     const struct plan *view; /* what is observed: plan, or `merged` */
     struct plan *merged;     /* owned */
+    struct plan *back;       /* owned; of RECONCILE_RETURN: it is `plan` then */
     struct state before, after;
     bool has_after; /* after was observed */
     struct plan_steps steps;
@@ -63,16 +71,10 @@ struct run {
     int64_t start_ns;
 };
 
-void outcome_release(struct outcome *outcome)
-{
-    receipt_free(outcome->receipt);
-    json_decref(outcome->state);
-    *outcome = (struct outcome){0};
-}
-
 static void run_release(struct run *run)
 {
     plan_free(run->merged);
+    plan_free(run->back);
     state_release(&run->before);
     state_release(&run->after);
     plan_steps_release(&run->steps);
@@ -94,10 +96,13 @@ static enum err_code refuse(struct run *run, const struct err *why, bool transie
 static enum err_code tell_state(struct run *run, const struct state *state, struct err *err)
 {
     struct receipt *receipt = run->out->receipt;
-    enum err_code code = plan_observed_digest(run->plan, state, receipt->observed, err);
+    const struct plan *meant = run->plan;
+    if (run->cause == RECONCILE_RETURN)
+        meant = run->r->good != NULL ? run->r->good : run->r->confirm.plan;
+    enum err_code code = plan_observed_digest(meant, state, receipt->observed, err);
     if (code != ERR_OK)
         return code;
-    bool same = strcmp(receipt->observed, receipt->digest) == 0 && run->watched.count == 0;
+    bool same = strcmp(receipt->observed, meant->digest) == 0 && run->watched.count == 0;
     if (same && receipt->result != RECEIPT_DRIFT)
         return ERR_OK;
     json_decref(run->out->state);
@@ -105,18 +110,27 @@ static enum err_code tell_state(struct run *run, const struct state *state, stru
     return run->out->state == NULL ? err_nomem(err) : ERR_OK;
 }
 
+static enum err_code diff(const struct run *run, const struct state *state, struct plan_steps *out,
+                          struct err *err)
+{
+    const struct reconcile *r = run->r;
+    if (run->cause == RECONCILE_RETURN)
+        return fallback_diff(run->plan, r->good, &r->confirm.undo, state, out, err);
+    return plan_diff(run->plan, state, out, err);
+}
+
 /* Observe and diff. *out_refused: the receipt says why it ends here. */
 static enum err_code look(struct run *run, bool *out_refused, struct err *err)
 {
     struct reconcile *r = run->r;
-    enum err_code code = reconcile_view(run->plan, r->good, &run->merged, err);
+    enum err_code code = look_view(r, run->plan, run->cause == RECONCILE_RETURN, &run->merged, err);
     if (code != ERR_OK)
         return code;
     run->view = run->merged != NULL ? run->merged : run->plan;
     struct err why = ERR_INIT;
     code = dp_observe(r->dp, run->view, &run->before, &why);
     if (code == ERR_OK)
-        code = plan_diff(run->plan, &run->before, &run->steps, &why);
+        code = diff(run, &run->before, &run->steps, &why);
     *out_refused = code != ERR_OK;
     if (*out_refused)
         return refuse(run, &why, true);
@@ -148,23 +162,32 @@ static enum err_code tell_watched(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-/* The plan is what the node is now. A plan that cannot be stored is still applied. */
-static void become_good(struct run *run)
+/* The plan is what the node is now. On an error it must not be: the receipt cannot promise that the
+ * node will come back. */
+static enum err_code stand(struct run *run, struct err *err)
 {
     struct reconcile *r = run->r;
-    if (run->plan != r->latest)
-        return;
-    OWN(json) json_t *document = plan_to_json(run->plan);
-    struct err err = ERR_INIT;
-    enum err_code code =
-        document == NULL ? err_nomem(&err) : keep_write(r->state_dir, PLAN_FILE, document, &err);
-    if (code != ERR_OK) {
-        log_error("agent", "node %s: the last good plan cannot be stored: %s", r->node, err.text);
-        report_problem(run->out->receipt, "the last good plan cannot be stored: %s", err.text);
+    if (run->cause == RECONCILE_RETURN) {
+        reconcile_settle(r); /* first: its journal is of no plan that will stand on disk */
+        if (!reconcile_is_killed(r))
+            settle_expired(r);
+        return ERR_OK;
     }
-    plan_free(r->good);
-    r->good = r->latest;
-    r->latest = NULL;
+    if (run->plan != r->latest)
+        return ERR_OK;
+    bool nothing_new = r->good != NULL && strcmp(r->good->digest, r->latest->digest) == 0;
+    if (!plan_is_final(r->latest) && !nothing_new)
+        return settle_trial(r, &run->steps, err);
+    settle_final(r, run->out->receipt);
+    return ERR_OK;
+}
+
+static void tell_expired(struct run *run)
+{
+    struct receipt *receipt = run->out->receipt;
+    receipt->result = RECEIPT_EXPIRED;
+    report_problem(receipt, "nobody confirmed rollout %s in time: the node is %s", receipt->rollout,
+                   run->r->good != NULL ? "back on its last good plan" : "as before");
 }
 
 static enum err_code nothing_to_do(struct run *run, struct err *err)
@@ -177,7 +200,14 @@ static enum err_code nothing_to_do(struct run *run, struct err *err)
         return code;
     if (run->cause != RECONCILE_CHECK) /* nothing deviates */
         plan_steps_release(&r->accepted);
-    become_good(run);
+    struct err why = ERR_INIT;
+    code = stand(run, &why);
+    if (reconcile_is_killed(r))
+        return reconcile_killed(err);
+    if (code != ERR_OK)
+        return refuse(run, &why, true);
+    if (run->cause == RECONCILE_RETURN)
+        tell_expired(run);
     return ERR_OK;
 }
 
@@ -252,7 +282,7 @@ static enum err_code read_back(struct run *run, bool *out_strict, struct err *er
     struct err why = ERR_INIT;
     enum err_code code = dp_observe(r->dp, run->view, &run->after, &why);
     if (code == ERR_OK)
-        code = plan_diff(run->plan, &run->after, &left, &why);
+        code = diff(run, &run->after, &left, &why);
     if (code != ERR_OK) {
         report_problem(run->out->receipt, "written, but not read back: %s", why.text);
         for (size_t i = 0; i < run->steps.count; i++)
@@ -284,26 +314,6 @@ static enum err_code read_back(struct run *run, bool *out_strict, struct err *er
     return ERR_OK;
 }
 
-/* Whether every knob of the plan shows what it showed before. */
-static bool is_as_before(const struct run *run, struct err *why)
-{
-    for (size_t i = 0; i < run->plan->knob_count; i++) {
-        const struct plan_knob *knob = &run->plan->knobs[i];
-        if (knob->observe_only)
-            continue;
-        const struct state_knob *was = state_get(&run->before, knob->kind, knob->subject, knob->id);
-        const struct state_knob *is = state_get(&run->after, knob->kind, knob->subject, knob->id);
-        const json_t *a = was == NULL ? NULL : state_knob_value(was);
-        const json_t *b = is == NULL ? NULL : state_knob_value(is);
-        if (a == b || (a != NULL && b != NULL && json_equal(a, b)))
-            continue;
-        err_set(why, ERR_IO, "%s %s %s is not what it was before", knob->kind->name, knob->subject,
-                knob->id);
-        return false;
-    }
-    return true;
-}
-
 static enum err_code roll_back(struct run *run, size_t begun, struct err *err)
 {
     struct reconcile *r = run->r;
@@ -324,7 +334,7 @@ static enum err_code roll_back(struct run *run, size_t begun, struct err *err)
     state_release(&run->after);
     if (code == ERR_OK)
         code = dp_observe(r->dp, run->view, &run->after, &why);
-    bool back = code == ERR_OK && is_as_before(run, &why);
+    bool back = code == ERR_OK && look_is_same(run->plan, &run->before, &run->after, &why);
     receipt->result = back ? RECEIPT_ROLLED_BACK : RECEIPT_STUCK;
     if (back) {
         reconcile_settle(r);
@@ -344,6 +354,7 @@ static enum err_code settle_good(struct run *run, struct err *err)
 {
     struct reconcile *r = run->r;
     struct receipt *receipt = run->out->receipt;
+    struct err why = ERR_INIT;
     bool drift = run->cause == RECONCILE_CHECK;
     receipt->result = drift ? RECEIPT_DRIFT : RECEIPT_APPLIED;
     run->out->repaired = drift;
@@ -352,9 +363,15 @@ static enum err_code settle_good(struct run *run, struct err *err)
         code = tell_state(run, &run->after, err);
     if (code != ERR_OK)
         return code;
-    become_good(run);
+    code = stand(run, &why);
     if (reconcile_is_killed(r))
         return reconcile_killed(err);
+    if (code != ERR_OK) {
+        report_problem(receipt, "%s", why.text);
+        return roll_back(run, run->steps.count, err);
+    }
+    if (run->cause == RECONCILE_RETURN)
+        tell_expired(run);
     reconcile_settle(r);
     return ERR_OK;
 }
@@ -402,22 +419,72 @@ static enum err_code one_pass(struct run *run, struct err *err)
     return code == ERR_OK ? refuse(run, &why, false) : code;
 }
 
+/* The latest plan is the one on trial, for good: no matter what the pass over it will find. */
+static enum err_code confirm(struct run *run, bool *out_refused, struct err *err)
+{
+    struct reconcile *r = run->r;
+    struct err why = ERR_INIT;
+    if (run->cause != RECONCILE_PLAN || r->confirm.state != CONFIRM_ARMED ||
+        !plan_is_final(r->latest) || strcmp(r->latest->digest, r->confirm.plan->digest) != 0)
+        return ERR_OK;
+    enum err_code code = settle_confirmed(r, &why);
+    *out_refused = code != ERR_OK;
+    if (*out_refused)
+        return refuse(run, &why, true);
+    run->plan = r->good;
+    return reconcile_is_killed(r) ? reconcile_killed(err) : ERR_OK;
+}
+
+/* The plan of this run; NULL = there is none. */
+static enum err_code choose(struct run *run, struct err *err)
+{
+    struct reconcile *r = run->r;
+    if (run->cause != RECONCILE_RETURN)
+        run->plan = run->cause == RECONCILE_PLAN ? r->latest : reconcile_standing(r);
+    if (run->cause != RECONCILE_RETURN || r->confirm.state != CONFIRM_ARMED)
+        return ERR_OK;
+    reconcile_save_left(r, true); /* none: a crash or reboot on the way back does not go forward */
+    if (reconcile_is_killed(r))
+        return reconcile_killed(err);
+    enum err_code code = fallback_plan(r->node, r->good, &r->confirm.undo, &run->back, err);
+    run->plan = run->back;
+    return code;
+}
+
+static enum err_code one_run(struct run *run, struct err *err)
+{
+    struct reconcile *r = run->r;
+    bool refused = false;
+    const struct plan *told = run->cause == RECONCILE_RETURN ? r->confirm.plan : run->plan;
+    enum err_code code = report_new(told, r->clock, &run->out->receipt, err);
+    if (code == ERR_OK)
+        code = confirm(run, &refused, err);
+    if (code == ERR_OK && !refused)
+        code = one_pass(run, err);
+    struct receipt *receipt = run->out->receipt;
+    if (code == ERR_OK)
+        receipt->apply_ns = r->clock->mono_ns(r->clock) - run->start_ns;
+    if (code != ERR_OK || run->cause != RECONCILE_RETURN || receipt->result == RECEIPT_EXPIRED)
+        return code;
+    char why[ERR_TEXT_MAX];
+    memcpy(why, receipt->problem, sizeof(why));
+    snprintf(receipt->problem, sizeof(receipt->problem),
+             "nobody confirmed rollout %s in time, and the way back failed: %.380s",
+             receipt->rollout, why);
+    return ERR_OK;
+}
+
 enum err_code reconcile_run(struct reconcile *r, enum reconcile_cause cause, struct outcome *out,
                             struct err *err)
 {
     *out = (struct outcome){0};
-    const struct plan *plan = cause == RECONCILE_PLAN ? r->latest : r->good;
-    if (plan == NULL)
-        return ERR_OK;
-    struct run run = {.r = r, .cause = cause, .plan = plan, .out = out};
+    struct run run = {.r = r, .cause = cause, .out = out};
     state_init(&run.before);
     state_init(&run.after);
     run.start_ns = r->clock->mono_ns(r->clock);
-    enum err_code code = report_new(plan, r->clock, &out->receipt, err);
-    if (code == ERR_OK)
-        code = one_pass(&run, err);
-    if (code == ERR_OK && out->receipt != NULL)
-        out->receipt->apply_ns = r->clock->mono_ns(r->clock) - run.start_ns;
+    enum err_code code = choose(&run, err);
+    if (code == ERR_OK && run.plan != NULL)
+        code = one_run(&run, err);
     if (code != ERR_OK)
         outcome_release(out);
     run_release(&run);

@@ -29,10 +29,12 @@ struct reconcile_config {
 };
 
 enum reconcile_cause {
-    RECONCILE_PLAN,  /* the latest plan taken: on success it becomes the last good one */
-    RECONCILE_START, /* the last good plan, after a start: what is missing is put back */
-    RECONCILE_CHECK, /* the last good plan, later: a difference is drift. Deviations and
-                        observe-only drift that were told once are not told again */
+    RECONCILE_PLAN,   /* the latest plan taken: on success it becomes the last good one, or stands
+                         on trial when it says so (plan.h) */
+    RECONCILE_START,  /* what stands, after a start: what is missing is put back */
+    RECONCILE_CHECK,  /* what stands, later: a difference is drift. Deviations and observe-only
+                         drift that were told once are not told again */
+    RECONCILE_RETURN, /* nobody confirmed the plan on trial: back to where the node was before */
 };
 
 struct outcome {
@@ -54,15 +56,27 @@ OWN_DEFINE(reconcile, struct reconcile *, reconcile_free)
 
 /* Borrowed; NULL = none. */
 const struct plan *reconcile_good(const struct reconcile *reconcile);
-/* The last one taken, when it did not become good. */
+/* The last one taken, when it did not come to stand. */
 const struct plan *reconcile_latest(const struct reconcile *reconcile);
+/* What the node is meant to be now: the plan on trial, else the last good one. */
+const struct plan *reconcile_standing(const struct reconcile *reconcile);
+
+/* plan_tag() of the last assignment that was dealt with, applied or not; "" = none. */
+void reconcile_known(const struct reconcile *reconcile, char out[PLAN_TAG_SIZE]);
+/* A trial expired and no other plan came since. */
+bool reconcile_has_expired(const struct reconcile *reconcile);
+
+/* How long the trial still has; -1 = nothing is on trial, 0 = it is over: RECONCILE_RETURN. */
+int64_t reconcile_left_ns(const struct reconcile *reconcile);
+/* Saves the time that is left, each CONFIRM_SAVE_NS, or at once with `now`. Errors are logged. */
+void reconcile_save_left(struct reconcile *reconcile, bool now);
 
 /* Takes over a plan of this node, to be run with RECONCILE_PLAN. */
 void reconcile_take(struct reconcile *reconcile, struct plan *plan);
 
 /*
- * A journal left behind: takes the node back to before that plan, unless it is the last good plan
- * itself (then re-asserting goes forward). After a reboot only what outlives one is taken back.
+ * A journal left behind: takes the node back to before that plan, unless it is the plan that stands
+ * (then re-asserting goes forward). After a reboot only what outlives one is taken back.
  * Without a journal nothing happens. When it cannot be taken back: the receipt says "stuck", the
  * journal stays for the next try. To be called before START and CHECK; cheap when all is settled.
  */
@@ -71,7 +85,8 @@ ERR_MUST_CHECK enum err_code reconcile_recover(struct reconcile *reconcile, stru
 
 /*
  * One pass. Whatever the node does is an outcome, not an error: errors are ours (no memory, or
- * the hook killed us). START and CHECK without a good plan: an empty outcome.
+ * the hook killed us). START and CHECK without a plan that stands, RETURN without a trial: an empty
+ * outcome.
  */
 ERR_MUST_CHECK enum err_code reconcile_run(struct reconcile *reconcile, enum reconcile_cause cause,
                                            struct outcome *out, struct err *err);

@@ -28,47 +28,11 @@ void reconcile_settle(struct reconcile *r)
         r->unsettled = false;
 }
 
-static bool names_subject(const struct plan *plan, const char *subject)
+void outcome_release(struct outcome *outcome)
 {
-    for (size_t i = 0; i < plan->knob_count; i++)
-        if (strcmp(plan->knobs[i].subject, subject) == 0)
-            return true;
-    return false;
-}
-
-static enum err_code add_copy(struct plan *plan, const struct plan_knob *knob, struct err *err)
-{
-    struct plan_knob copy = *knob;
-    json_incref(copy.want);
-    return plan_add(plan, &copy, err);
-}
-
-enum err_code reconcile_view(const struct plan *plan, const struct plan *good, struct plan **out,
-                             struct err *err)
-{
-    OWN(plan) struct plan *merged = NULL;
-    enum err_code code = ERR_OK;
-    const char *last = ""; /* knobs of one subject stand together within a kind */
-    for (size_t i = 0; good != NULL && good != plan && i < good->knob_count; i++) {
-        const struct plan_knob *knob = &good->knobs[i];
-        bool seen = strcmp(knob->subject, last) == 0;
-        last = knob->subject;
-        if (seen || names_subject(merged != NULL ? merged : plan, knob->subject))
-            continue;
-        if (merged == NULL)
-            code = plan_new(plan->node, plan->generation, &merged, err);
-        for (size_t k = 0; code == ERR_OK && merged->knob_count < plan->knob_count; k++)
-            code = add_copy(merged, &plan->knobs[k], err);
-        if (code == ERR_OK)
-            code = add_copy(merged, knob, err);
-        if (code != ERR_OK)
-            return code;
-    }
-    if (merged != NULL)
-        code = plan_seal(merged, err);
-    if (code == ERR_OK)
-        *out = GIVE(merged);
-    return code;
+    receipt_free(outcome->receipt);
+    json_decref(outcome->state);
+    *outcome = (struct outcome){0};
 }
 
 static enum err_code load_good(struct reconcile *r, struct err *err)
@@ -93,6 +57,36 @@ static enum err_code load_good(struct reconcile *r, struct err *err)
     return ERR_OK;
 }
 
+void reconcile_save_left(struct reconcile *r, bool now)
+{
+    struct err err = ERR_INIT;
+    int64_t since_ns = r->clock->mono_ns(r->clock) - r->confirm.saved_ns;
+    if (r->confirm.state != CONFIRM_ARMED || (!now && since_ns < CONFIRM_SAVE_NS) ||
+        reconcile_is_killed(r))
+        return;
+    if (confirm_save(&r->confirm, &err))
+        log_error("agent", "node %s: the time that the trial has left cannot be saved: %s", r->node,
+                  err.text);
+}
+
+static enum err_code load_trial(struct reconcile *r, struct err *err)
+{
+    r->confirm = (struct confirm){
+        .state_dir = r->state_dir,
+        .node = r->node,
+        .boot = r->boot_id,
+        .clock = r->clock,
+    };
+    enum err_code code = confirm_load(&r->confirm, r->good, err);
+    int64_t left_ns = confirm_left_ns(&r->confirm);
+    if (code != ERR_OK || left_ns < 0)
+        return code;
+    log_info("agent", "node %s: still on trial for rollout %s: back in %lld s unless confirmed",
+             r->node, r->confirm.plan->confirm.rollout, (long long)(left_ns / NS_PER_S));
+    reconcile_save_left(r, true); /* after a reboot: from now on this boot's deadline counts */
+    return ERR_OK;
+}
+
 enum err_code reconcile_new(const struct reconcile_config *config, struct reconcile **out,
                             struct err *err)
 {
@@ -111,6 +105,8 @@ enum err_code reconcile_new(const struct reconcile_config *config, struct reconc
     r->unsettled = true;
     enum err_code code = load_good(r, err);
     if (code == ERR_OK)
+        code = load_trial(r, err);
+    if (code == ERR_OK)
         *out = GIVE(r);
     return code;
 }
@@ -121,6 +117,7 @@ void reconcile_free(struct reconcile *r)
         return;
     plan_free(r->good);
     plan_free(r->latest);
+    confirm_release(&r->confirm);
     plan_steps_release(&r->accepted);
     plan_steps_release(&r->watched);
     free(r);
@@ -134,6 +131,32 @@ const struct plan *reconcile_good(const struct reconcile *r)
 const struct plan *reconcile_latest(const struct reconcile *r)
 {
     return r->latest;
+}
+
+const struct plan *reconcile_standing(const struct reconcile *r)
+{
+    return r->confirm.state == CONFIRM_ARMED ? r->confirm.plan : r->good;
+}
+
+void reconcile_known(const struct reconcile *r, char out[PLAN_TAG_SIZE])
+{
+    out[0] = '\0';
+    if (r->latest != NULL)
+        plan_tag(r->latest, out);
+    else if (r->confirm.state != CONFIRM_NONE)
+        memcpy(out, r->confirm.tag, PLAN_TAG_SIZE);
+    else if (r->good != NULL)
+        plan_tag(r->good, out);
+}
+
+bool reconcile_has_expired(const struct reconcile *r)
+{
+    return r->confirm.state == CONFIRM_EXPIRED;
+}
+
+int64_t reconcile_left_ns(const struct reconcile *r)
+{
+    return confirm_left_ns(&r->confirm);
 }
 
 void reconcile_take(struct reconcile *r, struct plan *plan)
@@ -218,7 +241,8 @@ enum err_code reconcile_recover(struct reconcile *r, struct outcome *out, struct
     }
     if (code != ERR_OK)
         return err_nomem(err);
-    bool forward = r->good != NULL && strcmp(r->good->digest, journal.digest) == 0;
+    const struct plan *standing = reconcile_standing(r);
+    bool forward = standing != NULL && strcmp(standing->digest, journal.digest) == 0;
     bool rebooted =
         journal.boot[0] != '\0' && r->boot_id[0] != '\0' && strcmp(journal.boot, r->boot_id) != 0;
     log_warning("agent", "node %s: stopped in the middle of generation %lld; going %s", r->node,

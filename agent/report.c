@@ -18,6 +18,7 @@ enum err_code report_new(const struct plan *plan, struct clock *clock, struct re
     receipt->time_us = clock->wall_us(clock);
     memcpy(receipt->node, plan->node, sizeof(receipt->node));
     memcpy(receipt->digest, plan->digest, sizeof(receipt->digest));
+    memcpy(receipt->rollout, plan->confirm.rollout, sizeof(receipt->rollout));
     *out = receipt;
     return ERR_OK;
 }

@@ -112,8 +112,9 @@ static bool is_stale_news(const struct agent *agent, const struct outcome *outco
         return true;
     if (outcome->receipt->result != RECEIPT_UNCHANGED)
         return false;
-    /* While a newer plan stands refused, that the old one holds is no news: it would hide it. */
-    if (reconcile_latest(agent->reconcile) != NULL)
+    /* While a newer plan stands refused, or expired, that the old one holds is no news: it would
+     * hide it. */
+    if (reconcile_latest(agent->reconcile) != NULL || reconcile_has_expired(agent->reconcile))
         return true;
     return last->good && strcmp(now->digest, last->digest) == 0 &&
            strcmp(now->observed, last->observed) == 0;
@@ -125,6 +126,7 @@ void agent_tell(struct agent *agent, struct outcome *outcome, bool retried)
     if (outcome->receipt == NULL)
         return;
     told_from(outcome->receipt, &now);
+    retried = retried || reconcile_has_expired(agent->reconcile); /* also after a restart */
     if (retried && is_stale_news(agent, outcome, &now))
         return;
     agent->told = now;

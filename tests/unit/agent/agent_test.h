@@ -99,6 +99,16 @@ static inline struct plan *make_plan(int64_t generation, const struct row *rows)
     return make_plan_of(NODE, generation, rows);
 }
 
+/* On trial for a rollout. */
+static inline struct plan *make_trial(int64_t generation, const struct row *rows,
+                                      const char *rollout, int32_t timeout_s)
+{
+    struct plan *plan = make_plan(generation, rows);
+    snprintf(plan->confirm.rollout, sizeof(plan->confirm.rollout), "%s", rollout);
+    plan->confirm.timeout_s = timeout_s;
+    return plan;
+}
+
 static inline struct dp *make_sim(void)
 {
     struct err err = ERR_INIT;

@@ -295,6 +295,18 @@ static void a_plan_comes_and_the_next_question_knows_it(void **state)
     world_close(&world);
 }
 
+static void a_plus_in_what_is_known_does_not_become_a_space(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = PLAN_REQUEST "?known=sha256:11%2Br-1&", .hold = true});
+    world.link->ops->known(world.link, "sha256:11+r-1");
+    turn(&world, 100);
+    assert_int_equal(
+        count_requests(&world, PLAN_REQUEST "?known=sha256:11%2Br-1&wait=25s HTTP/1.1"), 1);
+    world_close(&world);
+}
+
 static void a_plan_that_is_no_news_slows_the_questions(void **state)
 {
     (void)state;
@@ -433,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_sent_with_the_token_where_it_belongs),
         cmocka_unit_test(a_plan_comes_and_the_next_question_knows_it),
+        cmocka_unit_test(a_plus_in_what_is_known_does_not_become_a_space),
         cmocka_unit_test(a_plan_that_is_no_news_slows_the_questions),
         cmocka_unit_test(a_server_that_does_not_wait_is_not_hammered),
         cmocka_unit_test(busy_answers_are_tried_again),
