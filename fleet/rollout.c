@@ -1,0 +1,596 @@
+/*
+ * fleet/rollout.c - see rollout.h.
+ *
+ *                 plans compiled            wave after wave:
+ *   preparing ------------------> running   open: offer the target to each node of the wave
+ *       |                          ^  |  ^  gates: receipts, findings, probe
+ *       | (nothing to do)    resume|  |  |  soak: gates must hold for a while
+ *       v                          |  |  |  confirm: target final, next wave
+ *      done <----------------------+--+  |
+ *       |        last wave         |  |  | confirmed
+ *       |                     pause|  |  +------------- confirming
+ *       |                          v  |  manual, passed -->|
+ *       |                       paused   (ends its wave)   |
+ *       |                          |                       |
+ *       |      a gate fails, a deadline passes, too many nodes fail or are absent
+ *       |                          +-----> returning <-----+   the wave's nodes go back;
+ *       |                                      |               confirmed waves stay
+ *       |                                      v
+ *       |  rollback (operator, any state)   failed
+ *       +------------> rolling-back <----------+
+ *                           |
+ *                           v
+ *                      rolled-back
+ */
+#include "fleet/rollout.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define BIT(state) (1u << (state))
+
+static const struct {
+    const char *name;
+    unsigned next; /* allowed moves */
+} states[ROLLOUT_STATE_COUNT] = {
+    [ROLLOUT_PREPARING] = {"preparing",
+                           BIT(ROLLOUT_RUNNING) | BIT(ROLLOUT_DONE) | BIT(ROLLOUT_ROLLED_BACK)},
+    [ROLLOUT_RUNNING] = {"running", BIT(ROLLOUT_PAUSED) | BIT(ROLLOUT_CONFIRMING) |
+                                        BIT(ROLLOUT_RETURNING) | BIT(ROLLOUT_ROLLING_BACK) |
+                                        BIT(ROLLOUT_DONE)},
+    [ROLLOUT_PAUSED] = {"paused",
+                        BIT(ROLLOUT_RUNNING) | BIT(ROLLOUT_RETURNING) | BIT(ROLLOUT_ROLLING_BACK)},
+    [ROLLOUT_CONFIRMING] = {"confirming", BIT(ROLLOUT_RUNNING) | BIT(ROLLOUT_RETURNING) |
+                                              BIT(ROLLOUT_ROLLING_BACK)},
+    [ROLLOUT_RETURNING] = {"returning", BIT(ROLLOUT_FAILED) | BIT(ROLLOUT_ROLLING_BACK)},
+    [ROLLOUT_ROLLING_BACK] = {"rolling-back", BIT(ROLLOUT_ROLLED_BACK)},
+    [ROLLOUT_DONE] = {"done", BIT(ROLLOUT_ROLLING_BACK)},
+    [ROLLOUT_FAILED] = {"failed", BIT(ROLLOUT_ROLLING_BACK)},
+    [ROLLOUT_ROLLED_BACK] = {"rolled-back", 0},
+};
+
+static const struct {
+    const char *name;
+    unsigned next;
+} node_states[ROLLOUT_NODE_STATE_COUNT] = {
+    [ROLLOUT_NODE_WAITING] = {"waiting", BIT(ROLLOUT_NODE_OFFERED)},
+    [ROLLOUT_NODE_OFFERED] = {"offered", BIT(ROLLOUT_NODE_APPLIED) | BIT(ROLLOUT_NODE_FAILED) |
+                                             BIT(ROLLOUT_NODE_EXPIRED) | BIT(ROLLOUT_NODE_ABSENT) |
+                                             BIT(ROLLOUT_NODE_RETURNING)},
+    [ROLLOUT_NODE_APPLIED] = {"applied", BIT(ROLLOUT_NODE_CONFIRMED) | BIT(ROLLOUT_NODE_FAILED) |
+                                             BIT(ROLLOUT_NODE_EXPIRED) |
+                                             BIT(ROLLOUT_NODE_RETURNING)},
+    [ROLLOUT_NODE_CONFIRMED] = {"confirmed", BIT(ROLLOUT_NODE_RETURNING)},
+    [ROLLOUT_NODE_FAILED] = {"failed", BIT(ROLLOUT_NODE_RETURNING)},
+    [ROLLOUT_NODE_EXPIRED] = {"expired", BIT(ROLLOUT_NODE_RETURNING)},
+    [ROLLOUT_NODE_RETURNING] = {"returning", BIT(ROLLOUT_NODE_RETURNED) | BIT(ROLLOUT_NODE_ABSENT)},
+    [ROLLOUT_NODE_RETURNED] = {"returned", BIT(ROLLOUT_NODE_RETURNING)},
+    [ROLLOUT_NODE_ABSENT] = {"absent", BIT(ROLLOUT_NODE_APPLIED) | BIT(ROLLOUT_NODE_CONFIRMED) |
+                                           BIT(ROLLOUT_NODE_FAILED) | BIT(ROLLOUT_NODE_EXPIRED) |
+                                           BIT(ROLLOUT_NODE_RETURNING) |
+                                           BIT(ROLLOUT_NODE_RETURNED)},
+};
+
+const char *rollout_state_name(enum rollout_state state)
+{
+    return states[state].name;
+}
+
+bool rollout_state_from_name(const char *name, enum rollout_state *out)
+{
+    for (int i = 0; i < ROLLOUT_STATE_COUNT; i++)
+        if (strcmp(states[i].name, name) == 0) {
+            *out = (enum rollout_state)i;
+            return true;
+        }
+    return false;
+}
+
+const char *rollout_node_state_name(enum rollout_node_state state)
+{
+    return node_states[state].name;
+}
+
+bool rollout_node_state_from_name(const char *name, enum rollout_node_state *out)
+{
+    for (int i = 0; i < ROLLOUT_NODE_STATE_COUNT; i++)
+        if (strcmp(node_states[i].name, name) == 0) {
+            *out = (enum rollout_node_state)i;
+            return true;
+        }
+    return false;
+}
+
+bool rollout_is_over(enum rollout_state state)
+{
+    return state == ROLLOUT_DONE || state == ROLLOUT_FAILED || state == ROLLOUT_ROLLED_BACK;
+}
+
+static void move(struct rollout *r, enum rollout_state to)
+{
+    assert(states[r->state].next & BIT(to));
+    r->state = to;
+}
+
+static void move_node(struct rollout *r, size_t index, enum rollout_node_state to)
+{
+    struct rollout_node *node = &r->nodes[index];
+    assert(node_states[node->state].next & BIT(to));
+    node->state = to;
+    node->changed = true;
+}
+
+static struct rollout_action *act(struct rollout_actions *actions, enum rollout_action_kind kind,
+                                  size_t node)
+{
+    if (actions->count == actions->room) {
+        size_t room = actions->room == 0 ? 64 : 2 * actions->room;
+        struct rollout_action *more = realloc(actions->items, room * sizeof(*more));
+        if (more == NULL) {
+            actions->nomem = true;
+            return NULL;
+        }
+        actions->items = more;
+        actions->room = room;
+    }
+    struct rollout_action *action = &actions->items[actions->count++];
+    *action = (struct rollout_action){.kind = kind, .node = node};
+    return action;
+}
+
+static void say(struct rollout_actions *actions, const char *event, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(struct rollout_actions *actions, const char *event, const char *fmt, ...)
+{
+    struct rollout_action *action = act(actions, ROLLOUT_EVENT, SIZE_MAX);
+    if (action == NULL)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(action->text, sizeof(action->text), fmt, ap);
+    va_end(ap);
+    action->event = event;
+}
+
+void rollout_actions_release(struct rollout_actions *actions)
+{
+    free(actions->items);
+    *actions = (struct rollout_actions){0};
+}
+
+/* Waves --------------------------------------------------------------------------------------- */
+
+static void open_wave(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->node_count; i++) {
+        if (r->nodes[i].wave != r->wave)
+            continue;
+        move_node(r, i, ROLLOUT_NODE_OFFERED);
+        r->nodes[i].heard_ns = now_ns;
+        act(actions, ROLLOUT_OFFER, i);
+        count++;
+    }
+    r->wave_open = true;
+    r->passed = false;
+    r->gates_ns = now_ns + r->settings.wave_deadline_ns;
+    r->confirm_ns = r->soak_ns = 0;
+    say(actions, "rollout.wave", "wave %u of %u: %zu nodes", r->wave + 1, r->wave_count, count);
+}
+
+static void close_times(struct rollout *r)
+{
+    r->wave_open = r->passed = false;
+    r->gates_ns = r->confirm_ns = r->soak_ns = r->return_ns = 0;
+}
+
+/* The wave's target becomes final, also for its nodes that are away; one that failed keeps, as
+ * final, what it had. */
+static void confirm_wave(struct rollout *r, struct rollout_actions *actions)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->node_count; i++) {
+        if (r->nodes[i].wave != r->wave)
+            continue;
+        if (r->nodes[i].state == ROLLOUT_NODE_FAILED || r->nodes[i].state == ROLLOUT_NODE_EXPIRED) {
+            act(actions, ROLLOUT_RETURN, i);
+            continue;
+        }
+        act(actions, ROLLOUT_CONFIRM, i);
+        if (r->nodes[i].state == ROLLOUT_NODE_APPLIED) {
+            move_node(r, i, ROLLOUT_NODE_CONFIRMED);
+            count++;
+        }
+    }
+    say(actions, "rollout.confirmed", "wave %u of %u: %zu nodes", r->wave + 1, r->wave_count,
+        count);
+    close_times(r);
+    r->wave++;
+}
+
+/* Takes a node back. One that stands on `before` as far as it said gets no other plan and so sends
+ * no receipt; if it is applying the target just now, that receipt makes it returning again. */
+static void take_back(struct rollout *r, size_t index, struct rollout_actions *actions)
+{
+    enum rollout_node_state state = r->nodes[index].state;
+    act(actions, ROLLOUT_RETURN, index);
+    if (state == ROLLOUT_NODE_RETURNING || state == ROLLOUT_NODE_RETURNED ||
+        state == ROLLOUT_NODE_ABSENT)
+        return;
+    move_node(r, index, ROLLOUT_NODE_RETURNING);
+    if (r->nodes[index].stands)
+        move_node(r, index, ROLLOUT_NODE_RETURNED);
+}
+
+static void fail_wave(struct rollout *r, int64_t now_ns, const char *why,
+                      struct rollout_actions *actions)
+{
+    size_t count = 0;
+    text_copy(r->problem, sizeof(r->problem), why);
+    say(actions, "rollout.gate", "wave %u failed: %.200s", r->wave + 1, why);
+    for (size_t i = 0; i < r->node_count; i++)
+        if (r->nodes[i].wave == r->wave) {
+            take_back(r, i, actions);
+            count++;
+        }
+    close_times(r);
+    move(r, ROLLOUT_RETURNING);
+    r->return_ns = now_ns + r->settings.wave_deadline_ns;
+    say(actions, "rollout.returning", "%zu nodes go back to their last good plan", count);
+}
+
+/* Steps: each returns true when another one may follow at once. ---------------------------------
+ */
+
+static void mark_absent(struct rollout *r, int64_t now_ns)
+{
+    bool late = r->gates_ns != 0 && now_ns >= r->gates_ns;
+    for (size_t i = 0; i < r->node_count; i++) {
+        struct rollout_node *node = &r->nodes[i];
+        if (node->wave != r->wave || node->state != ROLLOUT_NODE_OFFERED ||
+            !(late || now_ns - node->heard_ns >= ROLLOUT_ABSENT_NS))
+            continue;
+        move_node(r, i, ROLLOUT_NODE_ABSENT);
+        text_copy(node->problem, sizeof(node->problem), "said nothing of its plan in time");
+    }
+}
+
+static bool pass_wave(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
+{
+    if (r->soak_ns == 0) {
+        r->soak_ns = now_ns + r->settings.soak_ns;
+        say(actions, "rollout.gate", "wave %u of %u: the gates have passed", r->wave + 1,
+            r->wave_count);
+    }
+    if (now_ns < r->soak_ns)
+        return false;
+    r->passed = true;
+    if (!r->settings.manual) {
+        confirm_wave(r, actions);
+        return true;
+    }
+    if (r->state == ROLLOUT_RUNNING) {
+        move(r, ROLLOUT_CONFIRMING);
+        say(actions, "rollout.confirming", "wave %u of %u waits for a confirmation", r->wave + 1,
+            r->wave_count);
+    }
+    return false;
+}
+
+static bool step_wave(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
+{
+    char why[ROLLOUT_TEXT_SIZE];
+    mark_absent(r, now_ns);
+    if (r->confirm_ns != 0 && now_ns >= r->confirm_ns) {
+        fail_wave(r, now_ns, "it was not confirmed within the nodes' timer", actions);
+        return true;
+    }
+    enum rollout_gate_state verdict = rollout_judge(r, why);
+    if (verdict == ROLLOUT_GATE_PENDING && r->soak_ns == 0 && now_ns >= r->gates_ns) {
+        verdict = ROLLOUT_GATE_FAILED;
+        snprintf(why, sizeof(why), "the gates did not pass before the wave's deadline");
+    }
+    if (verdict == ROLLOUT_GATE_FAILED) {
+        fail_wave(r, now_ns, why, actions);
+        return true;
+    }
+    return verdict == ROLLOUT_GATE_OK && pass_wave(r, now_ns, actions);
+}
+
+static bool step_running(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
+{
+    if (r->wave_open)
+        return step_wave(r, now_ns, actions);
+    if (r->state == ROLLOUT_PAUSED)
+        return false;
+    if (r->wave < r->wave_count && r->node_count > 0) {
+        open_wave(r, now_ns, actions);
+        return true;
+    }
+    move(r, ROLLOUT_DONE);
+    say(actions, "rollout.done", "all %u waves are confirmed", r->wave_count);
+    return false;
+}
+
+static bool step_back(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
+{
+    bool late = now_ns >= r->return_ns, left = false;
+    for (size_t i = 0; i < r->node_count; i++) {
+        if (r->nodes[i].state != ROLLOUT_NODE_RETURNING)
+            continue;
+        if (late)
+            move_node(r, i, ROLLOUT_NODE_ABSENT);
+        else
+            left = true;
+    }
+    if (left)
+        return false;
+    close_times(r);
+    bool failed = r->state == ROLLOUT_RETURNING;
+    move(r, failed ? ROLLOUT_FAILED : ROLLOUT_ROLLED_BACK);
+    say(actions, "rollout.returned", "the nodes stand on their last good plans");
+    if (failed)
+        say(actions, "rollout.failed", "%.200s", r->problem);
+    else
+        say(actions, "rollout.rolled-back", "all of it was taken back");
+    return false;
+}
+
+static bool step_none(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
+{
+    (void)r;
+    (void)now_ns;
+    (void)actions;
+    return false;
+}
+
+void rollout_step(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
+{
+    static bool (*const steps[ROLLOUT_STATE_COUNT])(struct rollout *, int64_t,
+                                                    struct rollout_actions *) = {
+        [ROLLOUT_PREPARING] = step_none,   [ROLLOUT_RUNNING] = step_running,
+        [ROLLOUT_PAUSED] = step_running,   [ROLLOUT_CONFIRMING] = step_running,
+        [ROLLOUT_RETURNING] = step_back,   [ROLLOUT_ROLLING_BACK] = step_back,
+        [ROLLOUT_DONE] = step_none,        [ROLLOUT_FAILED] = step_none,
+        [ROLLOUT_ROLLED_BACK] = step_none,
+    };
+    while (steps[r->state](r, now_ns, actions))
+        ;
+    assert(rollout_check(r, NULL) == ERR_OK);
+}
+
+int64_t rollout_due_ns(const struct rollout *r)
+{
+    int64_t due = INT64_MAX;
+    const int64_t times[] = {r->soak_ns != 0 ? 0 : r->gates_ns, r->confirm_ns,
+                             r->passed ? 0 : r->soak_ns, r->return_ns};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        if (times[i] != 0 && times[i] < due)
+            due = times[i];
+    for (size_t i = 0; i < r->node_count; i++)
+        if (r->nodes[i].state == ROLLOUT_NODE_OFFERED &&
+            r->nodes[i].heard_ns + ROLLOUT_ABSENT_NS < due)
+            due = r->nodes[i].heard_ns + ROLLOUT_ABSENT_NS;
+    return due;
+}
+
+/* Events -------------------------------------------------------------------------------------- */
+
+void rollout_start(struct rollout *r, uint32_t wave_count, struct rollout_actions *actions)
+{
+    r->wave_count = wave_count;
+    r->unavailable_max = rollout_settings_unavailable(&r->settings, r->node_count);
+    if (r->node_count == 0) {
+        move(r, ROLLOUT_DONE);
+        say(actions, "rollout.done", "no node had anything to roll out");
+        return;
+    }
+    move(r, ROLLOUT_RUNNING);
+    say(actions, "rollout.started", "%zu nodes in %u waves", r->node_count, wave_count);
+}
+
+static void note_problem(struct rollout_node *node, const char *text)
+{
+    text_copy(node->problem, sizeof(node->problem), text);
+    node->changed = true;
+}
+
+static void receipt_of_target(struct rollout *r, size_t index, const struct rollout_report *report,
+                              int64_t now_ns)
+{
+    struct rollout_node *node = &r->nodes[index];
+    bool equal = strcmp(report->observed, node->target) == 0;
+    node->heard_ns = now_ns;
+    if (report->expired) {
+        if (!report->mine)
+            return;
+        move_node(r, index, ROLLOUT_NODE_EXPIRED);
+        note_problem(node, "its own timer took it back to its last good plan");
+    } else if (!report->good || !equal) {
+        move_node(r, index, ROLLOUT_NODE_FAILED);
+        note_problem(node, report->problem[0] != '\0' ? report->problem
+                                                      : "what it observes is not its plan");
+    } else if (report->mine || node->state == ROLLOUT_NODE_APPLIED) {
+        if (node->state != ROLLOUT_NODE_APPLIED)
+            move_node(r, index, ROLLOUT_NODE_APPLIED);
+        node->heard = false;
+        node->probe_failed = !report->probes_ok;
+        note_problem(node, report->problem);
+        if (report->drift)
+            rollout_finding(r, index, "drift was found and repaired");
+        if (r->confirm_ns == 0)
+            r->confirm_ns = now_ns + r->settings.confirm_timeout_ns;
+    }
+}
+
+static void receipt_while_back(struct rollout *r, size_t index, const struct rollout_report *report)
+{
+    struct rollout_node *node = &r->nodes[index];
+    bool before = strcmp(report->digest, node->before) == 0 && report->good &&
+                  strcmp(report->observed, node->before) == 0;
+    bool target = strcmp(report->observed, node->target) == 0;
+    if (before && node->state != ROLLOUT_NODE_RETURNED)
+        move_node(r, index, ROLLOUT_NODE_RETURNED);
+    else if (target && node->state == ROLLOUT_NODE_RETURNED)
+        move_node(r, index, ROLLOUT_NODE_RETURNING); /* it was applying when it was taken back */
+    else if (!before && !target && node->state == ROLLOUT_NODE_RETURNING)
+        note_problem(node, report->problem);
+}
+
+void rollout_receipt(struct rollout *r, size_t index, const struct rollout_report *report,
+                     int64_t now_ns)
+{
+    struct rollout_node *node = &r->nodes[index];
+    bool of_target = strcmp(report->digest, node->target) == 0;
+    node->stands = strcmp(report->observed, node->before) == 0;
+    switch (node->state) {
+    case ROLLOUT_NODE_OFFERED:
+    case ROLLOUT_NODE_APPLIED:
+        if (of_target)
+            receipt_of_target(r, index, report, now_ns);
+        break;
+    case ROLLOUT_NODE_ABSENT:
+        if (r->state == ROLLOUT_RETURNING || r->state == ROLLOUT_ROLLING_BACK)
+            receipt_while_back(r, index, report);
+        else if (of_target && r->wave_open && node->wave == r->wave)
+            receipt_of_target(r, index, report, now_ns);
+        else if (of_target && report->good && strcmp(report->observed, node->target) == 0)
+            move_node(r, index, ROLLOUT_NODE_CONFIRMED); /* back, and on the final plan */
+        break;
+    case ROLLOUT_NODE_RETURNING:
+    case ROLLOUT_NODE_RETURNED:
+        receipt_while_back(r, index, report);
+        break;
+    case ROLLOUT_NODE_WAITING:
+    case ROLLOUT_NODE_CONFIRMED:
+    case ROLLOUT_NODE_FAILED:
+    case ROLLOUT_NODE_EXPIRED:
+    case ROLLOUT_NODE_STATE_COUNT:
+        break;
+    }
+}
+
+bool rollout_heard(struct rollout *r, size_t index, int64_t now_ns)
+{
+    struct rollout_node *node = &r->nodes[index];
+    node->heard_ns = now_ns;
+    if (node->heard || node->state != ROLLOUT_NODE_APPLIED)
+        return false;
+    node->heard = node->changed = true;
+    return true;
+}
+
+bool rollout_finding(struct rollout *r, size_t index, const char *text)
+{
+    struct rollout_node *node = &r->nodes[index];
+    if (node->finding || node->state != ROLLOUT_NODE_APPLIED)
+        return false;
+    node->finding = true;
+    note_problem(node, text);
+    return true;
+}
+
+void rollout_gone(struct rollout *r, size_t index)
+{
+    r->node_count--;
+    memmove(&r->nodes[index], &r->nodes[index + 1],
+            (r->node_count - index) * sizeof(struct rollout_node));
+}
+
+/* Verbs --------------------------------------------------------------------------------------- */
+
+static void roll_back(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
+{
+    if (r->state == ROLLOUT_PREPARING) {
+        move(r, ROLLOUT_ROLLED_BACK);
+        say(actions, "rollout.rolled-back", "nothing had begun");
+        return;
+    }
+    for (size_t i = 0; i < r->node_count; i++)
+        if (r->nodes[i].state != ROLLOUT_NODE_WAITING)
+            take_back(r, i, actions);
+    close_times(r);
+    move(r, ROLLOUT_ROLLING_BACK);
+    r->return_ns = now_ns + r->settings.wave_deadline_ns;
+    say(actions, "rollout.rolling-back", "all nodes go back to the plans they had");
+}
+
+static enum err_code not_now(const struct rollout *r, const char *verb, struct err *err)
+{
+    return err_set(err, ERR_CONFLICT, "rollout r-%lld is %s: it cannot be %s now",
+                   (long long)r->number, states[r->state].name, verb);
+}
+
+static enum err_code pause_(struct rollout *r, struct rollout_actions *actions, bool *unchanged,
+                            struct err *err)
+{
+    *unchanged = r->state == ROLLOUT_PAUSED;
+    if (*unchanged)
+        return ERR_OK;
+    if (r->state != ROLLOUT_RUNNING)
+        return not_now(r, "paused", err);
+    move(r, ROLLOUT_PAUSED);
+    say(actions, "rollout.paused", "no wave begins until it is resumed");
+    return ERR_OK;
+}
+
+static enum err_code resume(struct rollout *r, struct rollout_actions *actions, bool *unchanged,
+                            struct err *err)
+{
+    *unchanged = r->state == ROLLOUT_RUNNING;
+    if (*unchanged)
+        return ERR_OK;
+    if (r->state != ROLLOUT_PAUSED)
+        return not_now(r, "resumed", err);
+    move(r, ROLLOUT_RUNNING);
+    say(actions, "rollout.resumed", "it goes on");
+    return ERR_OK;
+}
+
+static enum err_code confirm(struct rollout *r, int64_t now_ns, struct rollout_actions *actions,
+                             struct err *err)
+{
+    char why[ROLLOUT_TEXT_SIZE];
+    bool open = (r->state == ROLLOUT_CONFIRMING || r->state == ROLLOUT_PAUSED) && r->passed;
+    if (!open)
+        return not_now(r, "confirmed", err);
+    if (rollout_judge(r, why) != ROLLOUT_GATE_OK || (r->confirm_ns != 0 && now_ns >= r->confirm_ns))
+        return err_set(err, ERR_CONFLICT,
+                       "rollout r-%lld cannot be confirmed: its gates do not hold any more",
+                       (long long)r->number);
+    confirm_wave(r, actions);
+    if (r->state == ROLLOUT_CONFIRMING)
+        move(r, ROLLOUT_RUNNING);
+    return ERR_OK;
+}
+
+enum err_code rollout_command(struct rollout *r, enum rollout_verb verb, int64_t now_ns,
+                              struct rollout_actions *actions, bool *out_unchanged, struct err *err)
+{
+    enum err_code code = ERR_OK;
+    *out_unchanged = false;
+    switch (verb) {
+    case ROLLOUT_PAUSE:
+        code = pause_(r, actions, out_unchanged, err);
+        break;
+    case ROLLOUT_RESUME:
+        code = resume(r, actions, out_unchanged, err);
+        break;
+    case ROLLOUT_CONFIRM_WAVE:
+        code = confirm(r, now_ns, actions, err);
+        break;
+    case ROLLOUT_ROLLBACK:
+        *out_unchanged = r->state == ROLLOUT_ROLLING_BACK || r->state == ROLLOUT_ROLLED_BACK;
+        if (!*out_unchanged)
+            roll_back(r, now_ns, actions);
+        break;
+    }
+    if (code == ERR_OK && !*out_unchanged)
+        rollout_step(r, now_ns, actions);
+    return code;
+}
