@@ -36,14 +36,15 @@ enum err_code receipt_put(struct db_tx *tx, const struct db_receipt *receipt, in
     if (code == ERR_OK)
         code = next_id(tx, &id, err);
     if (code == ERR_OK)
-        code = stmt_run(
-            tx->ro.conn,
-            "INSERT INTO receipts (id, node, generation, digest, observed, result,"
-            " body, received_us) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            VALUES(INT(id), TEXT(receipt->node), INT(receipt->generation),
-                   TEXT(text_or_empty(receipt->digest)), TEXT(text_or_empty(receipt->observed)),
-                   TEXT(text_or_empty(receipt->result)), TEXT(receipt->body), INT(tx->ro.now_us)),
-            err);
+        code = stmt_run(tx->ro.conn,
+                        "INSERT INTO receipts (id, node, generation, digest, observed, result,"
+                        " body, received_us, rollout) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                        VALUES(INT(id), TEXT(receipt->node), INT(receipt->generation),
+                               TEXT(text_or_empty(receipt->digest)),
+                               TEXT(text_or_empty(receipt->observed)),
+                               TEXT(text_or_empty(receipt->result)), TEXT(receipt->body),
+                               INT(tx->ro.now_us), TEXT(text_or_empty(receipt->rollout))),
+                        err);
     if (code == ERR_OK)
         code = drop_old(tx, receipt->node, err);
     if (code == ERR_OK)
@@ -64,6 +65,7 @@ static void each_receipt(struct stmt *s, db_receipt_fn *fn, void *arg)
             .result = stmt_text(s, 5),
             .body = stmt_text(s, 6),
             .received_us = stmt_int(s, 7),
+            .rollout = stmt_text(s, 8),
         };
         wants_more = fn(arg, &receipt);
     }
@@ -78,7 +80,7 @@ enum err_code receipt_list(struct db_ro *ro, const char *node, int64_t before, i
     struct stmt s =
         stmt_start(ro->conn,
                    "SELECT id, node, generation, digest, observed, result, body,"
-                   " received_us FROM receipts WHERE node = $1 AND id < $2"
+                   " received_us, rollout FROM receipts WHERE node = $1 AND id < $2"
                    " ORDER BY id DESC LIMIT $3",
                    VALUES(TEXT(node), INT(before == 0 ? INT64_MAX : before), INT(limit)), err);
     each_receipt(&s, fn, arg);
@@ -93,7 +95,8 @@ enum err_code receipts_since(struct db_ro *ro, int64_t generation, const char *a
         return code;
     struct stmt s = stmt_start(
         ro->conn,
-        "SELECT id, node, generation, digest, observed, result, body, received_us FROM receipts"
+        "SELECT id, node, generation, digest, observed, result, body, received_us, rollout"
+        " FROM receipts"
         " WHERE id IN (SELECT min(id) FROM receipts WHERE generation >= $1 AND node > $2"
         " GROUP BY node ORDER BY node LIMIT $3) ORDER BY node",
         VALUES(INT(generation), TEXT(text_or_empty(after)), INT(limit)), err);

@@ -1,7 +1,7 @@
 #pragma once
 /*
  * db/tables.h - the tables, as functions. One .c file per group: documents.c, tenants.c, nodes.c,
- * placements.c, receipts.c, users.c, tokens.c, certificates.c, audit.c, events.c,
+ * placements.c, receipts.c, rollouts.c, users.c, tokens.c, certificates.c, audit.c, events.c,
  * idempotency.c.
  *
  * Strings in rows given to callbacks live until the callback returns. A callback returns false to
@@ -149,7 +149,8 @@ struct db_receipt {
     const char *node;
     int64_t generation;
     const char *digest, *observed, *result;
-    const char *body; /* canonical JSON of schemas/receipt.json */
+    const char *rollout; /* that the plan was on trial for; "" = none */
+    const char *body;    /* canonical JSON of schemas/receipt.json */
     int64_t received_us;
 };
 typedef bool db_receipt_fn(void *arg, const struct db_receipt *receipt);
@@ -172,6 +173,75 @@ ERR_MUST_CHECK enum err_code receipts_since(struct db_ro *ro, int64_t generation
 ERR_MUST_CHECK enum err_code generation_next(struct db_tx *tx, const char *cause, int64_t *out,
                                              struct err *err);
 ERR_MUST_CHECK enum err_code generation_current(struct db_ro *ro, int64_t *out, struct err *err);
+
+/* Rollouts: rollouts.c --------------------------------------------------------------------------
+ */
+
+#define ROLLOUTS_KEPT 1000 /* that are over; older ones are dropped */
+
+typedef bool db_plan_fn(void *arg, const char *body, int64_t knobs);
+/* A plan's text by its digest; twice is once. */
+ERR_MUST_CHECK enum err_code plan_put(struct db_tx *tx, const char *digest, const char *body,
+                                      int64_t knobs, struct err *err);
+/* fn is called once; ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code plan_get(struct db_ro *ro, const char *digest, db_plan_fn *fn,
+                                      void *arg, struct err *err);
+/* Those that no release, no active rollout and none that can be rolled back names. */
+ERR_MUST_CHECK enum err_code plans_drop_unused(struct db_tx *tx, struct err *err);
+
+/* What a node was given while changes are staged. */
+struct db_release {
+    const char *node;
+    const char *digest, *good; /* of plans that are stored */
+    int64_t rollout;           /* to be confirmed in it; 0 = final */
+    int64_t timeout_s;
+    int64_t given_by;    /* rollout; 0 = none */
+    const char *refused; /* digest that a rollout took back; "" = none */
+    int64_t knobs;       /* of digest; filled in by release_each() */
+};
+typedef bool db_release_fn(void *arg, const struct db_release *release);
+/* Also replaces the node's. ERR_CONFLICT: no such node, or no such plan. */
+ERR_MUST_CHECK enum err_code release_put(struct db_tx *tx, const struct db_release *release,
+                                         struct err *err);
+ERR_MUST_CHECK enum err_code release_each(struct db_ro *ro, db_release_fn *fn, void *arg,
+                                          struct err *err);
+ERR_MUST_CHECK enum err_code releases_drop(struct db_tx *tx, struct err *err); /* all */
+
+struct db_rollout {
+    int64_t number;
+    const char *state;
+    bool active;
+    int64_t revision;
+    const char *head; /* JSON: rollout_head_to_json() */
+    int64_t created_us, updated_us;
+};
+typedef bool db_rollout_fn(void *arg, const struct db_rollout *rollout);
+/* The next number; numbers never repeat. */
+ERR_MUST_CHECK enum err_code rollout_next(struct db_tx *tx, int64_t *out, struct err *err);
+/* Makes it or replaces it; created_us of the first time stays. Drops the oldest that are over. */
+ERR_MUST_CHECK enum err_code rollout_put(struct db_tx *tx, const struct db_rollout *rollout,
+                                         struct err *err);
+/* fn is called once; ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code rollout_get(struct db_ro *ro, int64_t number, db_rollout_fn *fn,
+                                         void *arg, struct err *err);
+/* Newest first, numbers below `before` (0 = from the newest); active_only: start-up. */
+ERR_MUST_CHECK enum err_code rollout_list(struct db_ro *ro, int64_t before, bool active_only,
+                                          int limit, db_rollout_fn *fn, void *arg, struct err *err);
+
+struct db_rollout_node {
+    const char *node;
+    int64_t wave;
+    const char *state, *target, *before;
+    const char *body; /* JSON: rollout_node_to_json() */
+};
+typedef bool db_rollout_node_fn(void *arg, const struct db_rollout_node *node);
+ERR_MUST_CHECK enum err_code rollout_node_put(struct db_tx *tx, int64_t number,
+                                              const struct db_rollout_node *node, struct err *err);
+ERR_MUST_CHECK enum err_code rollout_node_delete(struct db_tx *tx, int64_t number, const char *node,
+                                                 struct err *err);
+ERR_MUST_CHECK enum err_code rollout_node_list(struct db_ro *ro, int64_t number, const char *after,
+                                               int limit, db_rollout_node_fn *fn, void *arg,
+                                               struct err *err);
 
 /* Tokens ----------------------------------------------------------------------------------------
  */

@@ -76,6 +76,7 @@ struct rollout {
     char message[ROLLOUT_TEXT_SIZE], author[ROLLOUT_AUTHOR_SIZE];
     char problem[ROLLOUT_TEXT_SIZE]; /* why it failed */
     int64_t created_us, updated_us;
+    int64_t saved_ns;           /* when the remaining times were stored */
     struct rollout_node *nodes; /* owned, sorted by name */
     size_t node_count;
     size_t unavailable_max;

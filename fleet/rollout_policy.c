@@ -301,6 +301,40 @@ enum err_code rollout_policy_from_json(const json_t *document, struct rollout_po
     return ERR_OK;
 }
 
+enum err_code rollout_request_from_json(const json_t *document, struct rollout_settings *settings,
+                                        struct finding_list *findings, struct err *err)
+{
+    OWN_FINDINGS struct finding_list own;
+    struct json_reader r;
+    struct rollout_settings read;
+    const char *message;
+    bool all = false;
+    finding_list_init(&own);
+    enum err_code code = rollout_settings_copy(settings, &read, err);
+    if (code != ERR_OK)
+        return code;
+    json_reader_init(&r, document, "", &own);
+    int given = rollout_pick_read(&r) + (json_reader_bool(&r, "all", false, &all) && all);
+    rollout_settings_read(&r, &read);
+    json_reader_string(&r, "message", false, 0, ROLLOUT_MESSAGE_MAX, &message);
+    json_reader_end(&r);
+    if (given != 1 && !finding_list_has_errors(&own))
+        read_problem(&r, NULL, "give one of nodes, selector and \"all\": true");
+    code = read_result(&own, err);
+    if (findings != NULL)
+        finding_list_append(findings, &own);
+    struct rollout_settings old = *settings;
+    if (code == ERR_OK)
+        *settings = read;
+    rollout_settings_release(code == ERR_OK ? &old : &read);
+    return code;
+}
+
+bool rollout_request_has(const json_t *document, const struct view_node *node)
+{
+    return json_is_true(json_object_get(document, "all")) || rollout_pick_has(document, node);
+}
+
 json_t *rollout_policy_to_json(const struct rollout_policy *policy)
 {
     OWN(json) json_t *object = json_object();

@@ -65,6 +65,18 @@ json_t *rollout_policy_to_json(const struct rollout_policy *policy); /* every me
 int rollout_pick_read(struct json_reader *r);
 bool rollout_pick_has(const json_t *pick, const struct view_node *node);
 
+/*
+ * What POST /v1/rollouts takes (schemas/rollout.json): one of "nodes", "selector" and "all": true,
+ * members over `settings`, and "message". settings is changed on success only.
+ */
+#define ROLLOUT_MESSAGE_MAX 256
+ERR_MUST_CHECK enum err_code rollout_request_from_json(const json_t *document,
+                                                       struct rollout_settings *settings,
+                                                       struct finding_list *findings,
+                                                       struct err *err);
+/* Of a request that was read. */
+bool rollout_request_has(const json_t *document, const struct view_node *node);
+
 /* The wave of each of `count` nodes (sorted by name, found in the view) into out; returns the
  * number of waves. A wave that takes no node is left out; what no wave takes is the last one. */
 size_t rollout_assign_waves(const struct rollout_settings *settings, const struct view *view,

@@ -9,6 +9,7 @@
 #include "server/api.h"
 #include "server/pipeline.h"
 #include "server/planner.h"
+#include "server/rollouts.h"
 #include "server/task.h"
 
 #define PLAN_WAIT_MAX_NS (60 * NS_PER_S)
@@ -127,13 +128,13 @@ static bool reply_plan(struct request *request, bool wait_over)
     struct app *app = request_app(request);
     const char *node = request_principal(request)->node;
     const char *known = request_query(request, "known");
-    char key[PUBLISH_KEY_SIZE], digest[DIGEST_TEXT_MAX];
+    char key[PUBLISH_KEY_SIZE], tag[PUBLISH_TAG_SIZE];
     plan_key(node, key);
-    struct blob *blob = publish_get(app->publish, key, digest);
+    struct blob *blob = publish_get(app->publish, key, tag);
     bool replied = true;
     if (blob == NULL && !status_has(app->status, node))
         request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no node '%s'", node);
-    else if (blob != NULL && (known == NULL || strcmp(known, digest) != 0))
+    else if (blob != NULL && (known == NULL || strcmp(known, tag) != 0))
         request_reply_blob(request, 200, blob);
     else if (wait_over)
         request_reply_json(request, 204, NULL, NULL, NULL);
@@ -153,7 +154,7 @@ void api_agent_plan(struct request *request)
 {
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
-    char key[PUBLISH_KEY_SIZE], digest[DIGEST_TEXT_MAX] = "";
+    char key[PUBLISH_KEY_SIZE], tag[PUBLISH_TAG_SIZE] = "";
     int64_t wait_ns;
     if (request_duration(request, "wait", 0, PLAN_WAIT_MAX_NS, &wait_ns, &err) != ERR_OK) {
         request_reply_problem(request, 400, "invalid-parameter", NULL, NULL, "%s", err.text);
@@ -174,8 +175,8 @@ void api_agent_plan(struct request *request)
     }
     /* The request may be gone by now. A plan published between the look and the entry woke nobody.
      */
-    struct blob *blob = publish_get(app->publish, key, digest);
-    if (blob != NULL && strcmp(wanted, digest) != 0)
+    struct blob *blob = publish_get(app->publish, key, tag);
+    if (blob != NULL && strcmp(wanted, tag) != 0)
         waiters_wake(app->waiters, key);
     blob_unref(blob);
 }
@@ -243,6 +244,7 @@ static enum err_code run_receipt(struct db_tx *tx, struct task *task, struct err
                                    .digest = rt->receipt->digest,
                                    .observed = rt->receipt->observed,
                                    .result = receipt_result_name(rt->receipt->result),
+                                   .rollout = rt->receipt->rollout,
                                    .body = rt->text};
     if (repeated)
         rt->note.id = node->receipt.id;
@@ -267,7 +269,9 @@ static void settle_receipt(struct task *task)
     node->drifted = false;
     free(node->state);
     node->state = NULL;
+    node->heard = status_heard(task->app->status, node->name);
     world_node_resync(task->app->world, node);
+    rollouts_on_receipt(task->app, node);
 }
 
 void api_agent_receipt(struct request *request)
@@ -342,12 +346,10 @@ static json_t *drift_to_json(const struct plan_steps *steps)
 static enum err_code compare(struct state_task *st, struct db_tx *tx, const struct world_node *node,
                              size_t *out_count, struct err *err)
 {
-    struct world *world = st->base.app->world;
-    const struct view_node *view = view_node_get(&world->view, st->node);
     OWN(plan) struct plan *plan = NULL;
     OWN_STEPS struct plan_steps steps = {0};
     char observed[DIGEST_TEXT_MAX], subject[NAME_SIZE + 8];
-    enum err_code code = compile_plan(&world->view, view, world->generation, &plan, NULL, err);
+    enum err_code code = planner_given(st->base.app, node, &plan, err);
     if (code == ERR_OK)
         code = plan_observed_digest(plan, &st->state, observed, err);
     if (code != ERR_OK)
@@ -372,6 +374,15 @@ static enum err_code compare(struct state_task *st, struct db_tx *tx, const stru
     return change_record(tx, st->base.request, &subject_only, "node.drift", text, err);
 }
 
+/* Whether the node said that it is what it was given. */
+static bool stands_as_given(const struct world_node *node)
+{
+    if (node->sync == NODE_HELD || node->sync == NODE_CONFIRMING)
+        return strcmp(node->receipt.digest, node->release.digest) == 0 &&
+               strcmp(node->receipt.observed, node->release.digest) == 0;
+    return !node->dirty && (node->sync == NODE_IN_SYNC || node->drifted);
+}
+
 static enum err_code run_state(struct db_tx *tx, struct task *task, struct err *err)
 {
     struct state_task *st = (struct state_task *)task;
@@ -380,7 +391,7 @@ static enum err_code run_state(struct db_tx *tx, struct task *task, struct err *
     if (node == NULL)
         return task_refuse(task, 404, "not-found", err, "there is no node '%s'", st->node);
     enum err_code code = node_state_put(tx, st->node, st->text, err);
-    st->compared = !node->dirty && (node->sync == NODE_IN_SYNC || node->drifted);
+    st->compared = stands_as_given(node);
     if (code == ERR_OK && st->compared)
         code = compare(st, tx, node, &drift, err);
     if (code != ERR_OK)
@@ -403,6 +414,8 @@ static void settle_state(struct task *task)
         return;
     node->drifted = st->differs;
     world_node_resync(task->app->world, node);
+    if (st->differs)
+        rollouts_on_drift(task->app, node);
 }
 
 void api_agent_state(struct request *request)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "db/tables.h"
 #include "server/planner.h"
+#include "server/rollouts.h"
 #include "server/route.h"
 #include "server/world_load.h"
 
@@ -216,6 +217,10 @@ static enum err_code open_store(struct app *app, const char *data_dir, struct er
     snprintf(path, sizeof(path), "%s/stellar.db", data_dir);
     if (code == ERR_OK)
         code = db_open(path, app->clock, &hooks, &app->db, err);
+    struct rollout_ticker *ticker = NULL;
+    if (code == ERR_OK)
+        code = rollout_ticker_start(app, &ticker, err);
+    app->ticker = ticker; /* from now on the writer thread may use app->db */
     return code;
 }
 
@@ -270,6 +275,8 @@ void app_free(struct app *app)
         return;
     if (app->http != NULL)
         http_server_stop(app->http);
+    rollout_ticker_stop(app->ticker);
+    app->ticker = NULL;
     db_close(app->db);
     effects_drop(&app->effects);
     world_free(app->world);

@@ -19,16 +19,20 @@
 #include "server/waiters.h"
 #include "server/world.h"
 
+struct rollout_ticker;
+
 struct app {
     struct clock *clock;
     struct db *db;
-    _Atomic(struct http_server *) http; /* NULL until it listens; requests may come before */
-    struct world *world;                /* writer thread */
-    struct effects effects;             /* writer thread: what the next commit publishes */
-    struct publish *publish;            /* any thread */
-    struct auth *auth;                  /* any thread */
-    struct status *status;              /* any thread */
-    struct waiters *waiters;            /* any thread */
+    _Atomic(struct http_server *) http;      /* NULL until it listens; requests may come before */
+    struct world *world;                     /* writer thread */
+    struct effects effects;                  /* writer thread: what the next commit publishes */
+    struct publish *publish;                 /* any thread */
+    struct auth *auth;                       /* any thread */
+    struct status *status;                   /* any thread */
+    struct waiters *waiters;                 /* any thread */
+    _Atomic(struct rollout_ticker *) ticker; /* any thread; NULL until the store is open */
+    bool rollouts_queued; /* writer thread: a write of server/rollouts is on its way */
     struct blob *openapi;
     int64_t start_us;
 };

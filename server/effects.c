@@ -94,6 +94,9 @@ static void commit_named(const struct effect *effect, struct app *app)
     case EFFECT_END_TENANT:
         auth_end_tenant(app->auth, effect->name);
         break;
+    case EFFECT_WAKE:
+        waiters_wake(app->waiters, effect->name);
+        break;
     case EFFECT_NODE_REMOVED:
         status_remove(app->status, effect->name);
         plan_key(effect->name, key);

@@ -23,6 +23,7 @@ enum effect_kind {
     EFFECT_END_CREDENTIAL, /* public id */
     EFFECT_END_TENANT,     /* tenant */
     EFFECT_NODE_REMOVED,   /* node's name */
+    EFFECT_WAKE,           /* key that requests wait for */
 };
 
 /* All take over what they are given, also on failure. */

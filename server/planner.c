@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 #include "fleet/compile.h"
+#include "server/release.h"
+#include "server/rollouts.h"
 
 #define PLANNER_SLICE_NS (2 * NS_PER_MS) /* between two looks at the queue */
 
@@ -20,21 +22,21 @@ void plan_key(const char *node, char out[PUBLISH_KEY_SIZE])
 static void show_plan(struct app *app, struct world_node *node, const struct plan *plan,
                       struct err *err)
 {
-    char key[PUBLISH_KEY_SIZE], etag[24];
-    size_t len = 0;
     struct publish_entry *entry = NULL;
     OWN(json) json_t *document = plan_to_json(plan);
-    char *text = document == NULL ? NULL : json_canonical(document, &len);
-    if (text == NULL) {
+    char *text = document == NULL ? NULL : json_canonical(document, NULL);
+    if (text == NULL)
         err_nomem(err);
-        return;
-    }
-    plan_key(node->name, key);
-    /* 64 bits of the digest tell two plans of one node apart; the whole digest is in the body. */
-    snprintf(etag, sizeof(etag), "\"%.16s\"", plan->digest + strlen("sha256:"));
-    struct blob *blob = blob_new(text, len, etag, "application/json");
-    if (publish_entry_new(key, blob, plan->digest, &entry, err) == ERR_OK)
+    else if (plan_entry_new(node->name, text, plan->digest, "", &entry, err) == ERR_OK)
         publish_put(app->publish, entry);
+}
+
+/* Without staging the newest plan is what the node is given. */
+static void note_given(struct world_node *node, const struct plan *plan)
+{
+    node->release = (struct node_release){.knobs = plan->knob_count};
+    memcpy(node->release.digest, plan->digest, sizeof(node->release.digest));
+    memcpy(node->release.good, plan->digest, sizeof(node->release.good));
 }
 
 /* What the node said before the world was loaded, against its first plan after that. */
@@ -62,23 +64,26 @@ static void plan_node(struct app *app, size_t index)
     struct world_node *node = world->nodes[index];
     struct err err = ERR_INIT;
     OWN(plan) struct plan *plan = NULL;
-    bool changed = false;
+    bool changed = false, staged = world->rollout_policy.staged, first = !node->planned;
     enum err_code code =
         compile_plan(&world->view, &world->view_nodes[index], world->generation, &plan, NULL, &err);
     if (code == ERR_OK) {
-        changed = !node->planned || strcmp(node->plan_digest, plan->digest) != 0;
+        changed = !staged && strcmp(node->release.digest, plan->digest) != 0;
         if (changed)
             show_plan(app, node, plan, &err);
         code = err.code;
     }
     if (code == ERR_OK) {
-        if (changed)
+        bool given = changed || strcmp(node->release.digest, plan->digest) == 0;
+        if (changed || (first && given))
             node->drifted = node->state != NULL && state_differs(node, plan);
         free(node->state);
         node->state = NULL;
         memcpy(node->plan_digest, plan->digest, sizeof(node->plan_digest));
         node->plan_knobs = plan->knob_count;
         node->plan_problem[0] = '\0';
+        if (changed)
+            note_given(node, plan);
     } else {
         snprintf(node->plan_problem, sizeof(node->plan_problem), "plan: %.200s", err.text);
         log_error("planner", "node=%s has no new plan: %s", node->name, err.text);
@@ -110,7 +115,8 @@ static void show_status(struct app *app)
         .nodes = world->view.node_count,
         .total = world->view.node_count - counts[NODE_IDLE],
         .in_sync = counts[NODE_IN_SYNC],
-        .pending = counts[NODE_PENDING] + counts[NODE_PLANNING],
+        .pending = counts[NODE_PENDING] + counts[NODE_PLANNING] + counts[NODE_HELD] +
+                   counts[NODE_CONFIRMING],
         .failed = counts[NODE_FAILED],
         .tenants = world->view.tenant_count,
         .placements = world->view.placement_count,
@@ -125,6 +131,7 @@ void planner_committed(void *arg)
     struct app *app = arg;
     effects_commit(&app->effects, app);
     show_status(app);
+    rollouts_poke(app);
 }
 
 bool planner_idle(void *arg)
@@ -142,7 +149,28 @@ bool planner_idle(void *arg)
             break;
     }
     show_status(app);
+    world->rollouts_due |= world->dirty_count == 0;
+    rollouts_poke(app);
     return world->dirty_count > 0;
+}
+
+enum err_code planner_given(struct app *app, const struct world_node *node, struct plan **out,
+                            struct err *err)
+{
+    struct world *world = app->world;
+    char key[PUBLISH_KEY_SIZE];
+    if (!world->rollout_policy.staged)
+        return compile_plan(&world->view, view_node_get(&world->view, node->name),
+                            world->generation, out, NULL, err);
+    OWN(json) json_t *document = NULL;
+    plan_key(node->name, key);
+    struct blob *blob = publish_get(app->publish, key, NULL);
+    if (blob == NULL)
+        return err_set(err, ERR_NOT_FOUND, "node %s was given no plan yet", node->name);
+    enum err_code code =
+        json_parse_limit(blob->data, blob->len, HTTP_BODY_LARGE_MAX, false, &document, err);
+    blob_unref(blob);
+    return code != ERR_OK ? code : plan_from_json(document, out, err);
 }
 
 static void mark(void *arg, struct world_node *node)

@@ -15,5 +15,9 @@ bool planner_idle(void *arg);
 /* After the world was loaded: everything is compiled anew (digests decide whether agents hear). */
 void planner_reload(struct app *app);
 
+/* The plan that the node was given. The writer thread. */
+ERR_MUST_CHECK enum err_code planner_given(struct app *app, const struct world_node *node,
+                                           struct plan **out, struct err *err);
+
 void plan_key(const char *node, char out[PUBLISH_KEY_SIZE]); /* "node/N/plan" */
 #define BARRIER_KEY "generation"

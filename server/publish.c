@@ -19,7 +19,7 @@ struct publish_entry {
     struct publish_entry *next;
     uint64_t hash;
     struct blob *blob;
-    char tag[DIGEST_TEXT_MAX];
+    char tag[PUBLISH_TAG_SIZE];
     char key[];
 };
 
@@ -159,7 +159,7 @@ void publish_remove(struct publish *publish, const char *key)
     publish_entry_free(old);
 }
 
-struct blob *publish_get(struct publish *publish, const char *key, char tag[DIGEST_TEXT_MAX])
+struct blob *publish_get(struct publish *publish, const char *key, char tag[PUBLISH_TAG_SIZE])
 {
     uint64_t hash = text_hash(key);
     struct shard *shard = shard_of(publish, hash);
@@ -169,7 +169,7 @@ struct blob *publish_get(struct publish *publish, const char *key, char tag[DIGE
     if (entry != NULL) {
         blob = blob_ref(entry->blob);
         if (tag != NULL)
-            memcpy(tag, entry->tag, DIGEST_TEXT_MAX);
+            memcpy(tag, entry->tag, PUBLISH_TAG_SIZE);
     }
     pthread_rwlock_unlock(&shard->lock);
     return blob;

@@ -10,10 +10,11 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/own.h"
-#include "fleet/name.h"
+#include "fleet/plan.h"
 #include "server/http.h"
 
 #define PUBLISH_KEY_SIZE (3 * NAME_SIZE)
+#define PUBLISH_TAG_SIZE PLAN_TAG_SIZE
 
 struct publish;
 struct publish_entry;
@@ -22,7 +23,8 @@ ERR_MUST_CHECK enum err_code publish_new(struct publish **out, struct err *err);
 void publish_free(struct publish *publish);
 OWN_DEFINE(publish, struct publish *, publish_free)
 
-/* Takes a reference of the blob over, also on failure. tag: a digest that readers compare, or "".
+/* Takes a reference of the blob over, also on failure. tag: what readers compare (a plan's
+ * plan_tag()), or "".
  */
 ERR_MUST_CHECK enum err_code publish_entry_new(const char *key, struct blob *blob, const char *tag,
                                                struct publish_entry **out, struct err *err);
@@ -33,4 +35,4 @@ void publish_put(struct publish *publish, struct publish_entry *entry); /* takes
 void publish_remove(struct publish *publish, const char *key);
 
 /* A reference (blob_unref it), or NULL. tag may be NULL. */
-struct blob *publish_get(struct publish *publish, const char *key, char tag[DIGEST_TEXT_MAX]);
+struct blob *publish_get(struct publish *publish, const char *key, char tag[PUBLISH_TAG_SIZE]);

@@ -18,9 +18,12 @@ struct row {
     char *document; /* owned: canonical JSON of the node's document */
     enum node_sync sync;
     char digest[DIGEST_TEXT_MAX];
+    char released[DIGEST_TEXT_MAX]; /* "" = digest is what it was given */
+    int64_t rollout;                /* to be confirmed in it, 0 = none */
     char problem[256];
     struct receipt_note receipt;
     _Atomic int64_t last_seen_us; /* 0 = never */
+    _Atomic uint64_t heard;       /* requests of its agent */
 };
 
 struct status {
@@ -88,6 +91,7 @@ static struct row *insert(struct status *status, size_t at, const struct world_n
         return NULL;
     snprintf(row->name, sizeof(row->name), "%s", node->name);
     atomic_init(&row->last_seen_us, node->last_report_us);
+    atomic_init(&row->heard, 0);
     memmove(&status->rows[at + 1], &status->rows[at], (status->count - at) * sizeof(struct row *));
     status->rows[at] = row;
     status->count++;
@@ -110,6 +114,9 @@ void status_set(struct status *status, const struct world_node *node)
         row->sync = node->sync;
         row->receipt = node->receipt;
         memcpy(row->digest, node->plan_digest, sizeof(row->digest));
+        bool newest = strcmp(node->release.digest, node->plan_digest) == 0;
+        snprintf(row->released, sizeof(row->released), "%s", newest ? "" : node->release.digest);
+        row->rollout = node->release.rollout;
         snprintf(row->problem, sizeof(row->problem), "%s",
                  node->plan_problem[0] != '\0' ? node->plan_problem : node->receipt.problem);
     }
@@ -147,9 +154,22 @@ void status_touch(struct status *status, const char *node, int64_t now_us)
     bool found;
     pthread_rwlock_rdlock(&status->lock);
     size_t at = find(status, node, &found);
-    if (found)
+    if (found) {
         atomic_store_explicit(&status->rows[at]->last_seen_us, now_us, memory_order_relaxed);
+        atomic_fetch_add_explicit(&status->rows[at]->heard, 1, memory_order_relaxed);
+    }
     pthread_rwlock_unlock(&status->lock);
+}
+
+uint64_t status_heard(struct status *status, const char *node)
+{
+    bool found;
+    pthread_rwlock_rdlock(&status->lock);
+    size_t at = find(status, node, &found);
+    uint64_t heard =
+        found ? atomic_load_explicit(&status->rows[at]->heard, memory_order_relaxed) : 0;
+    pthread_rwlock_unlock(&status->lock);
+    return heard;
 }
 
 void status_fleet(struct status *status, struct fleet_status *out)
@@ -181,6 +201,12 @@ static json_t *row_to_json(const struct row *row, int64_t now_us)
     json_object_set_new(item, "in_sync", json_boolean(row->sync == NODE_IN_SYNC));
     json_object_set_new(item, "sync", json_string(node_sync_name(row->sync)));
     set_text(item, "digest", row->digest);
+    set_text(item, "released", row->released);
+    if (row->rollout != 0) {
+        char id[ROLLOUT_ID_SIZE];
+        rollout_id(row->rollout, id);
+        json_object_set_new(item, "rollout", json_string(id));
+    }
     set_text(item, "problem", row->problem);
     if (row->receipt.id != 0) {
         json_object_set_new(item, "generation_applied", json_integer(row->receipt.generation));

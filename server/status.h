@@ -40,6 +40,8 @@ void status_remove(struct status *status, const char *node);
 void status_set_fleet(struct status *status, const struct fleet_status *fleet);
 
 void status_touch(struct status *status, const char *node, int64_t now_us);
+/* How often the node was touched; 0 = never, or there is no such node. */
+uint64_t status_heard(struct status *status, const char *node);
 
 void status_fleet(struct status *status, struct fleet_status *out);
 /* At most `limit` items of nodes after `after`; *next is the last name when there are more, else

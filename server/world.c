@@ -8,8 +8,13 @@
 #include <string.h>
 
 static const char *const sync_names[] = {
-    [NODE_IDLE] = "idle",       [NODE_PLANNING] = "planning", [NODE_IN_SYNC] = "in-sync",
-    [NODE_PENDING] = "pending", [NODE_FAILED] = "failed",
+    [NODE_IDLE] = "idle",
+    [NODE_PLANNING] = "planning",
+    [NODE_IN_SYNC] = "in-sync",
+    [NODE_PENDING] = "pending",
+    [NODE_FAILED] = "failed",
+    [NODE_HELD] = "held",
+    [NODE_CONFIRMING] = "confirming",
 };
 
 const char *node_sync_name(enum node_sync sync)
@@ -55,6 +60,7 @@ enum err_code world_new(struct world **out, struct err *err)
     struct world *world = calloc(1, sizeof(*world));
     if (world == NULL)
         return err_nomem(err);
+    rollout_policy_init(&world->rollout_policy);
     *out = world;
     return ERR_OK;
 }
@@ -69,6 +75,9 @@ void world_free(struct world *world)
         world_node_free(world->nodes[i]);
     for (size_t i = 0; i < world->view.placement_count; i++)
         world_placement_free(world->placements[i]);
+    for (size_t i = 0; i < world->rollout_count; i++)
+        rollout_free(world->rollouts[i]);
+    rollout_policy_release(&world->rollout_policy);
     free(world->tenants);
     free(world->view_tenants);
     free(world->nodes);
@@ -283,6 +292,7 @@ void world_swap_node(struct world *world, const char *name, struct world_node **
     if (old != NULL) {
         world->sync_counts[old->sync]--;
         world->dirty_count -= old->dirty;
+        world->rollouts_due = true; /* it may be part of one */
     }
     if (delta != 0) {
         shift(world->nodes, sizeof(*world->nodes), at, count, delta);
@@ -374,6 +384,40 @@ static enum node_sync sync_untold(const struct world *world, const struct world_
     return node->plan_knobs == 0 && !unreported ? NODE_IDLE : NODE_PENDING;
 }
 
+static bool is_good(enum receipt_result result)
+{
+    return result == RECEIPT_APPLIED || result == RECEIPT_UNCHANGED || result == RECEIPT_DRIFT;
+}
+
+static bool has_plan(const struct world_node *node)
+{
+    return node->planned && !node->dirty && node->plan_problem[0] == '\0';
+}
+
+bool world_node_is_held(const struct world *world, const struct world_node *node)
+{
+    const struct node_release *release = &node->release;
+    return world->rollout_policy.staged && has_plan(node) && release->rollout == 0 &&
+           release->knobs > 0 && strcmp(release->digest, node->plan_digest) != 0;
+}
+
+bool world_node_is_untold(const struct world *world, const struct world_node *node)
+{
+    const struct node_release *release = &node->release;
+    return world->rollout_policy.staged && has_plan(node) && release->knobs == 0 &&
+           release->rollout == 0 && strcmp(release->digest, node->plan_digest) != 0;
+}
+
+/* Of a node whose plan is on trial, or not the newest: what it says of the one it was given. */
+static enum node_sync sync_of_given(const struct world_node *node, enum node_sync otherwise)
+{
+    const struct receipt_note *receipt = &node->receipt;
+    bool of_given = receipt->id != 0 && strcmp(receipt->digest, node->release.digest) == 0 &&
+                    (node->release.rollout == 0 || receipt->rollout == node->release.rollout);
+    bool bad = !is_good(receipt->result) || strcmp(receipt->observed, receipt->digest) != 0;
+    return of_given && bad ? NODE_FAILED : otherwise;
+}
+
 static enum node_sync sync_of(const struct world *world, const struct world_node *node)
 {
     const struct receipt_note *receipt = &node->receipt;
@@ -381,24 +425,21 @@ static enum node_sync sync_of(const struct world *world, const struct world_node
         return NODE_PLANNING;
     if (node->plan_problem[0] != '\0')
         return NODE_FAILED;
+    if (node->release.rollout != 0)
+        return sync_of_given(node, NODE_CONFIRMING);
+    if (world_node_is_held(world, node))
+        return sync_of_given(node, NODE_HELD);
     if (receipt->id == 0)
         return sync_untold(world, node);
     if (strcmp(receipt->digest, node->plan_digest) != 0)
         return NODE_PENDING;
     if (strcmp(receipt->observed, node->plan_digest) != 0)
         return NODE_FAILED;
-    switch (receipt->result) {
-    case RECEIPT_APPLIED:
-    case RECEIPT_UNCHANGED:
-    case RECEIPT_DRIFT:
-        return node->drifted ? NODE_PENDING : NODE_IN_SYNC;
-    case RECEIPT_ROLLED_BACK:
-    case RECEIPT_REFUSED:
-    case RECEIPT_STUCK:
-    case RECEIPT_EXPIRED:
-        break;
-    }
-    return NODE_FAILED;
+    if (!is_good(receipt->result))
+        return NODE_FAILED;
+    if (receipt->rollout != 0)
+        return NODE_CONFIRMING; /* it is final here, and the node has not heard so yet */
+    return node->drifted ? NODE_PENDING : NODE_IN_SYNC;
 }
 
 void world_node_resync(struct world *world, struct world_node *node)

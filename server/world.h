@@ -16,8 +16,11 @@
 #include "base/json.h"
 #include "db/db.h"
 #include "fleet/receipt.h"
+#include "fleet/rollout.h"
 #include "fleet/view.h"
 #include "server/http.h"
+
+#define ROLLOUTS_ACTIVE_MAX 64 /* at once */
 
 struct world_tenant {
     char name[NAME_SIZE];
@@ -40,11 +43,13 @@ void world_placement_free(struct world_placement *placement);
 OWN_DEFINE(world_placement, struct world_placement *, world_placement_free)
 
 enum node_sync {
-    NODE_IDLE = 0, /* nothing is wanted of it and it never applied anything */
-    NODE_PLANNING, /* its plan is being compiled */
-    NODE_IN_SYNC,  /* last receipt: digest and observed are the plan's, and no drift since */
-    NODE_PENDING,  /* also a node that never reported its ports, once there is a profile */
-    NODE_FAILED,   /* rolled back, refused, stuck, or applied and found otherwise */
+    NODE_IDLE = 0,   /* nothing is wanted of it and it never applied anything */
+    NODE_PLANNING,   /* its plan is being compiled */
+    NODE_IN_SYNC,    /* last receipt: digest and observed are the plan's, and no drift since */
+    NODE_PENDING,    /* also a node that never reported its ports, once there is a profile */
+    NODE_FAILED,     /* rolled back, refused, stuck, or applied and found otherwise */
+    NODE_HELD,       /* a newer plan is there and waits for a rollout */
+    NODE_CONFIRMING, /* it was given a plan that is not confirmed yet */
     NODE_SYNC_COUNT,
 };
 const char *node_sync_name(enum node_sync sync);
@@ -56,6 +61,8 @@ struct receipt_note {
     char digest[DIGEST_TEXT_MAX];
     char observed[DIGEST_TEXT_MAX];
     char body_digest[DIGEST_TEXT_MAX]; /* to know a repeated one */
+    int64_t rollout;                   /* the plan was on trial for it; 0 = it was final */
+    bool probes_ok;                    /* no probe of its self-test failed */
     enum receipt_result result;
     char problem[256];
 };
@@ -64,6 +71,17 @@ struct node_document {         /* what PUT /v1/nodes/N gives */
     struct label_pair *labels; /* owned, sorted by key */
     size_t label_count;
     char *text; /* owned, canonical JSON */
+};
+
+/* What a node was given (node/N/plan); the plan that it should have is plan_digest. */
+struct node_release {
+    char digest[DIGEST_TEXT_MAX]; /* "" = nothing yet */
+    char good[DIGEST_TEXT_MAX];   /* the last one that was final */
+    int64_t rollout;              /* to be confirmed in it; 0 = final */
+    int64_t timeout_s;            /* then the node's timer */
+    int64_t given_by;             /* the rollout that gave it; 0 = none */
+    size_t knobs;
+    char refused[DIGEST_TEXT_MAX]; /* what a rollout took back: not again by itself */
 };
 
 struct world_node {
@@ -79,7 +97,9 @@ struct world_node {
     char plan_digest[DIGEST_TEXT_MAX];
     size_t plan_knobs;
     char plan_problem[256]; /* "" or why it could not be compiled */
-    bool drifted;           /* a state report after the last receipt differs from the plan */
+    struct node_release release;
+    uint64_t heard; /* status_heard() when it was last looked at */
+    bool drifted;   /* a state report after the last receipt differs from the plan */
     char *state; /* after a load, until the first plan: the report that is newer than the receipt */
     struct receipt_note receipt;
     int64_t last_report_us; /* newest of inventory, state and receipt at load */
@@ -102,6 +122,12 @@ struct world {
     struct world_placement **placements;
     const struct placement **view_placements;
     size_t placement_capacity;
+    struct rollout_policy rollout_policy;
+    int64_t rollout_policy_revision; /* 0 = never set */
+    char rollout_policy_digest[DIGEST_TEXT_MAX];
+    struct rollout *rollouts[ROLLOUTS_ACTIVE_MAX]; /* owned; those that are not over */
+    size_t rollout_count;
+    bool rollouts_due; /* server/rollouts has something to look at */
     int64_t generation;
     size_t dirty_count;
     bool any_touched;
@@ -145,6 +171,11 @@ void world_mark_dirty(struct world *world, struct world_node *node);
 void world_clear_dirty(struct world *world, struct world_node *node);
 /* Call after a change of what node->sync depends on. */
 void world_node_resync(struct world *world, struct world_node *node);
+
+/* Whether changes are staged and the newest plan of the node is not what it was given. A node that
+ * has had no plan yet is given the newest at once: there is nothing to protect. */
+bool world_node_is_held(const struct world *world, const struct world_node *node);
+bool world_node_is_untold(const struct world *world, const struct world_node *node);
 
 /* JSON -> value ------------------------------------------------------------------------------- */
 

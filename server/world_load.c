@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "db/tables.h"
+#include "server/rollouts.h"
 
 struct load {
     struct app *app;
@@ -97,6 +98,19 @@ static enum err_code load_fabric(struct load *load, const struct db_revision *ro
     return show(load, "fabric", row->body, row->number, row->digest);
 }
 
+static enum err_code load_rollout_policy(struct load *load, const struct db_revision *row,
+                                         const json_t *document)
+{
+    struct world *world = load->world;
+    enum err_code code =
+        rollout_policy_from_json(document, &world->rollout_policy, NULL, load->err);
+    if (code != ERR_OK)
+        return code;
+    world->rollout_policy_revision = row->number;
+    snprintf(world->rollout_policy_digest, DIGEST_TEXT_MAX, "%s", row->digest);
+    return show(load, ROLLOUT_POLICY_KEY, row->body, row->number, row->digest);
+}
+
 static enum err_code load_policy(struct load *load, const struct db_revision *row, const char *name,
                                  const json_t *document)
 {
@@ -122,6 +136,8 @@ static bool on_document(void *arg, const struct db_revision *row)
     enum err_code code = parse(row->body, &document, load->err);
     if (code == ERR_OK && strcmp(row->doc, "fabric") == 0)
         code = load_fabric(load, row, document);
+    else if (code == ERR_OK && strcmp(row->doc, ROLLOUT_POLICY_KEY) == 0)
+        code = load_rollout_policy(load, row, document);
     else if (code == ERR_OK && sscanf(row->doc, "tenant/%63[^/]/policy%n", name, &end) == 1 &&
              end > 0)
         code = load_policy(load, row, name, document);
@@ -310,6 +326,10 @@ enum err_code world_load(struct app *app, struct db_ro *ro, bool publish, struct
         code = load_placements(&load, ro);
     if (code == ERR_OK)
         code = load_nodes(&load, ro);
+    if (code == ERR_OK)
+        code = releases_load(app, world, ro, publish, err);
+    if (code == ERR_OK)
+        code = rollouts_load(app, world, ro, err);
     if (code == ERR_OK && publish)
         code = token_each(ro, "", on_token, &load, err);
     if (code == ERR_OK)

@@ -142,6 +142,11 @@ void receipt_note_of(const struct receipt *receipt, const char *body_digest,
     snprintf(out->observed, sizeof(out->observed), "%s", receipt->observed);
     snprintf(out->body_digest, sizeof(out->body_digest), "%s", body_digest);
     text_copy(out->problem, sizeof(out->problem), receipt->problem);
+    if (receipt->rollout[0] != '\0' && !rollout_id_parse(receipt->rollout, &out->rollout))
+        out->rollout = -1; /* none of ours, and not final either */
+    out->probes_ok = true;
+    for (size_t i = 0; i < receipt->probe_count; i++)
+        out->probes_ok &= receipt->probes[i].ok;
 }
 
 char *placement_item_text(const struct placement *placement, int64_t revision,

@@ -9,6 +9,7 @@
 #include "base/schema.h"
 #include "fleet/compat.h"
 #include "fleet/receipt.h"
+#include "fleet/rollout_policy.h"
 #include "fleet/switch.h"
 
 #define MUTATIONS 4000
@@ -80,13 +81,34 @@ static bool accept_compat(const json_t *document)
     return compat_from_json(document, &compat, NULL, NULL) == ERR_OK;
 }
 
+static bool accept_rollout_policy(const json_t *document)
+{
+    struct rollout_policy policy;
+    rollout_policy_init(&policy);
+    bool accepted = rollout_policy_from_json(document, &policy, NULL, NULL) == ERR_OK;
+    rollout_policy_release(&policy);
+    return accepted;
+}
+
+static bool accept_rollout(const json_t *document)
+{
+    struct rollout_settings settings;
+    rollout_settings_init(&settings);
+    bool accepted = rollout_request_from_json(document, &settings, NULL, NULL) == ERR_OK;
+    rollout_settings_release(&settings);
+    return accepted;
+}
+
 static const struct {
     const char *name;
     bool (*accept)(const json_t *document);
 } kinds[] = {
-    {"policy", accept_policy},       {"fabric", accept_fabric}, {"placement", accept_placement},
-    {"inventory", accept_inventory}, {"plan", accept_plan},     {"state", accept_state},
-    {"receipt", accept_receipt},     {"switch", accept_switch}, {"compat-rules", accept_compat},
+    {"policy", accept_policy},       {"fabric", accept_fabric},
+    {"placement", accept_placement}, {"inventory", accept_inventory},
+    {"plan", accept_plan},           {"state", accept_state},
+    {"receipt", accept_receipt},     {"switch", accept_switch},
+    {"compat-rules", accept_compat}, {"rollout_policy", accept_rollout_policy},
+    {"rollout", accept_rollout},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
