@@ -324,7 +324,7 @@ static void publish_text(struct publish *publish, const char *key, const char *t
 static void what_a_reader_holds_stays_when_it_is_replaced(void **state)
 {
     struct err err = ERR_INIT;
-    char tag[DIGEST_TEXT_MAX];
+    char tag[PUBLISH_TAG_SIZE];
     (void)state;
     OWN(publish) struct publish *publish = NULL;
     assert_ok(publish_new(&publish, &err));
