@@ -72,8 +72,9 @@ void api_agent_receipt(struct request *request);
 void api_agent_state(struct request *request);
 /* barrier.c */
 void api_generation_get(struct request *request);
-/* api_log.c */
+/* api_audit.c */
 void api_audit_list(struct request *request);
+/* api_events.c */
 void api_events_list(struct request *request);
 
 /* Shared by the handlers (api.c) --------------------------------------------------------------- */

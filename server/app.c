@@ -20,12 +20,41 @@
 
 #define APP_PATH_MAX 4096
 
+static void on_event(void *arg, const struct db_event *event)
+{
+    struct app *app = arg;
+    event_hub_add(app->events, event);
+}
+
+static uint64_t rights_version(void *arg)
+{
+    struct app *app = arg;
+    return auth_version(app->auth);
+}
+
+static bool is_alive(void *arg, const struct principal *who)
+{
+    struct app *app = arg;
+    return auth_is_alive(app->auth, who);
+}
+
+static enum err_code make_event_hub(struct app *app, struct err *err)
+{
+    const struct event_hub_config config = {
+        .clock = app->clock, .app = app, .rights_version = rights_version, .is_alive = is_alive};
+    return event_hub_new(&config, &app->events, err);
+}
+
 static enum err_code on_start(void *arg, struct db_tx *tx, struct err *err)
 {
     struct app *app = arg;
+    int64_t oldest, newest;
     enum err_code code = world_load(app, db_tx_ro(tx), true, &app->world, err);
+    if (code == ERR_OK)
+        code = event_bounds(db_tx_ro(tx), &oldest, &newest, err);
     if (code != ERR_OK)
         return code;
+    event_hub_start(app->events, newest);
     planner_reload(
         app); /* compiled when the store is idle: a large fleet must not delay the start */
     planner_committed(app);
@@ -199,6 +228,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
     if (code == ERR_OK)
         code = waiters_new(&app->waiters, err);
     if (code == ERR_OK)
+        code = make_event_hub(app, err);
+    if (code == ERR_OK)
         code = make_openapi(app, err);
     return code;
 }
@@ -209,6 +240,7 @@ static enum err_code open_store(struct app *app, const char *data_dir, struct er
     const struct db_hooks hooks = {
         .arg = app,
         .start = on_start,
+        .event = on_event,
         .committed = planner_committed,
         .rolled_back = on_rolled_back,
         .idle = planner_idle,
@@ -284,6 +316,7 @@ void app_free(struct app *app)
     auth_free(app->auth);
     status_free(app->status);
     waiters_free(app->waiters);
+    event_hub_free(app->events);
     blob_unref(app->openapi);
     free(app);
 }

@@ -27,6 +27,7 @@ struct auth {
     pthread_rwlock_t lock;
     struct clock *clock;
     struct limit_rate token_rate, tenant_rate, agent_rate;
+    _Atomic uint64_t version;
     struct auth_token *buckets[AUTH_BUCKETS];
     struct auth_tenant *tenants[TENANT_BUCKETS];
 };
@@ -127,6 +128,7 @@ static void sweep(struct auth *auth, ends_fn *ends, const void *arg)
             if (ends(token, arg)) {
                 *at = token->next;
                 tenant_leave(auth, token->tenant);
+                auth->version++;
                 free(token);
             } else {
                 at = &token->next;
@@ -356,6 +358,23 @@ size_t auth_used_each(struct auth *auth, struct auth_use *out, size_t max)
         }
     pthread_rwlock_unlock(&auth->lock);
     return count;
+}
+
+uint64_t auth_version(const struct auth *auth)
+{
+    return auth->version;
+}
+
+bool auth_is_alive(struct auth *auth, const struct principal *who)
+{
+    int64_t now_us = auth->clock->wall_us(auth->clock);
+    bool alive = false;
+    pthread_rwlock_rdlock(&auth->lock);
+    for (size_t i = 0; i < AUTH_BUCKETS && !alive; i++)
+        for (const struct auth_token *t = auth->buckets[i]; t != NULL && !alive; t = t->next)
+            alive = is_same(t, who) && !is_over(t, now_us);
+    pthread_rwlock_unlock(&auth->lock);
+    return alive;
 }
 
 void token_make(const char *prefix, char out[TOKEN_TEXT_MAX], char out_hash[DIGEST_TEXT_MAX])

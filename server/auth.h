@@ -80,6 +80,11 @@ size_t auth_used_each(struct auth *auth, struct auth_use *out, size_t max);
 /* Drops what is over. */
 void auth_expire(struct auth *auth);
 
+/* Changes whenever tokens ended. */
+uint64_t auth_version(const struct auth *auth);
+/* Whether the very credential of this principal still stands. */
+bool auth_is_alive(struct auth *auth, const struct principal *who);
+
 /* A new token with the prefix "st_", "sa_" or "ss_", and its digest. */
 void token_make(const char *prefix, char out[TOKEN_TEXT_MAX], char out_hash[DIGEST_TEXT_MAX]);
 

@@ -155,6 +155,7 @@ static void server_free(struct http_server *server)
         close(server->listen_fd);
     route_tree_free(server->tree);
     pthread_mutex_destroy(&server->conns_lock);
+    pthread_mutex_destroy(&server->streams_lock);
     free(server);
 }
 
@@ -166,6 +167,7 @@ enum err_code http_server_start(const struct http_config *config, struct http_se
         return err_nomem(err);
     server->listen_fd = -1;
     pthread_mutex_init(&server->conns_lock, NULL);
+    pthread_mutex_init(&server->streams_lock, NULL);
     config_take(server, config);
     enum err_code code = route_tree_new(config->routes, config->route_count, &server->tree, err);
     if (code == ERR_OK)
@@ -226,6 +228,7 @@ void http_server_stop(struct http_server *server)
     atomic_store(&server->stopping, true);
     listen_end(server);
     http_wait_wake(server);
+    http_streams_wake(server);
     connections_end(server, server->stop_ns, false);
     /* By now the timer has answered for every owner that did not; what is left does not read its
      * answer or does not send its request. */

@@ -140,6 +140,9 @@ struct http_server {
     pthread_mutex_t conns_lock;
     struct conn *conns;
 
+    pthread_mutex_t streams_lock;
+    struct stream *streams;
+
     pthread_mutex_t wait_lock;
     pthread_cond_t wait_cond;
     struct request **heap; /* from 1; by wait_deadline_ns */
@@ -189,12 +192,18 @@ bool http_auth_check(struct request *request, const struct http_origin *from);
 
 /* http_reply.c: the response of request->blob, which it takes; NULL = no memory. */
 struct MHD_Response *http_blob_response(struct request *request);
+/* Status 200 with this response, which it takes. */
+void http_reply_response(struct request *request, struct MHD_Response *response,
+                         const char *content_type);
 /* Answers by this layer, before any handler. */
 void http_reply_empty(struct request *request, int status);
 void http_refuse(struct request *request, int status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Used by the timer: answers 503 without meeting the owner's obligation. */
 void http_reply_forced(struct request *request, const char *detail);
+
+/* http_stream.c: all look again, so that they see the server's stop. */
+void http_streams_wake(struct http_server *server);
 
 /* http_wait.c */
 ERR_MUST_CHECK enum err_code http_wait_start(struct http_server *server, struct err *err);

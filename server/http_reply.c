@@ -246,6 +246,17 @@ void request_reply_text(struct request *request, int status, const char *content
     reply_give(request, &answer, false);
 }
 
+void http_reply_response(struct request *request, struct MHD_Response *response,
+                         const char *content_type)
+{
+    if (!reply_claim(request)) {
+        MHD_destroy_response(response);
+        return;
+    }
+    struct answer answer = {.status = 200, .content_type = content_type, .response = response};
+    reply_give(request, &answer, false);
+}
+
 struct problem {
     int status;
     const char *code, *detail, *etag;

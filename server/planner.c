@@ -130,6 +130,7 @@ void planner_committed(void *arg)
 {
     struct app *app = arg;
     effects_commit(&app->effects, app);
+    event_hub_poke(app->events);
     show_status(app);
     rollouts_poke(app);
 }

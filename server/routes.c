@@ -23,7 +23,7 @@
 
 static const char *const none[] = {NULL};
 static const char *const page[] = {"page_size", "page_token", NULL};
-static const char *const events[] = {"after", "page_size", "page_token", NULL};
+static const char *const events[] = {"after", "kinds", "page_size", "page_token", "subject", NULL};
 static const char *const change[] = {"dry_run", "message", "reason", NULL};
 static const char *const ruled[] = {"dry_run", "message", "reason", "override", NULL};
 static const char *const rollback[] = {"dry_run", "reason", "override", NULL};

@@ -1,0 +1,128 @@
+/*
+ * server/event.c - see event.h.
+ */
+#include "server/event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "server/api.h"
+
+#define EVENT_ID_DIGITS_MAX 18
+
+/* "tenant/a" holds itself and "tenant/a/policy", not "tenant/ab". */
+static bool is_below(const char *subject, const char *top, size_t top_len)
+{
+    return strncmp(subject, top, top_len) == 0 &&
+           (subject[top_len] == '\0' || subject[top_len] == '/');
+}
+
+static bool kind_fits(const char *wanted, const char *kind)
+{
+    size_t len = strlen(wanted);
+    if (len >= 2 && strcmp(wanted + len - 2, ".*") == 0)
+        return strncmp(kind, wanted, len - 1) == 0;
+    return strcmp(kind, wanted) == 0;
+}
+
+bool event_filter_takes(const struct event_filter *filter, const struct db_event *event)
+{
+    static const char top[] = "tenant/";
+    if (event->time_us < filter->since_us)
+        return false;
+    if (filter->tenant[0] != '\0' &&
+        (strncmp(event->subject, top, sizeof(top) - 1) != 0 ||
+         !is_below(event->subject + sizeof(top) - 1, filter->tenant, strlen(filter->tenant))))
+        return false;
+    if (filter->subject[0] != '\0' &&
+        !is_below(event->subject, filter->subject, strlen(filter->subject)))
+        return false;
+    size_t i = 0;
+    while (i < filter->kind_count && !kind_fits(filter->kinds[i], event->kind))
+        i++;
+    return filter->kind_count == 0 || i < filter->kind_count;
+}
+
+bool event_filter_is_set(const struct event_filter *filter)
+{
+    return filter->tenant[0] != '\0' || filter->subject[0] != '\0' || filter->kind_count > 0;
+}
+
+/* Letters, digits, '.', '-' and a last ".*". */
+static bool is_kind(const char *text, size_t len)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+    if (len >= 2 && memcmp(text + len - 2, ".*", 2) == 0)
+        len -= 2;
+    return len > 0 && strspn(text, letters) >= len;
+}
+
+static bool kinds_read(struct request *request, const char *text, struct event_filter *out)
+{
+    for (const char *p = text; *p != '\0';) {
+        size_t len = strcspn(p, ",");
+        if (out->kind_count == EVENT_KINDS_MAX || len >= EVENT_KIND_SIZE || !is_kind(p, len)) {
+            request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
+                                  "kinds takes at most %d kinds of events, with commas: "
+                                  "policy.changed,node.*",
+                                  EVENT_KINDS_MAX);
+            return false;
+        }
+        memcpy(out->kinds[out->kind_count], p, len);
+        out->kinds[out->kind_count++][len] = '\0';
+        p += len;
+        p += *p == ',' ? 1 : 0;
+    }
+    return true;
+}
+
+bool event_filter_read(struct request *request, struct event_filter *out)
+{
+    const char *kinds = request_query(request, "kinds"), *tenant = api_own_tenant(request);
+    const char *subject = request_query(request, "subject");
+    memset(out, 0, sizeof(*out));
+    if (tenant != NULL)
+        snprintf(out->tenant, sizeof(out->tenant), "%s", tenant);
+    if (subject != NULL && (subject[0] == '\0' || strlen(subject) >= sizeof(out->subject) ||
+                            subject[strlen(subject) - 1] == '/')) {
+        request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
+                              "subject takes what an event is about, such as tenant/a or node/n1");
+        return false;
+    }
+    if (subject != NULL)
+        memcpy(out->subject, subject, strlen(subject) + 1);
+    return kinds == NULL || kinds_read(request, kinds, out);
+}
+
+json_t *event_to_json(const struct db_event *event)
+{
+    json_t *item = json_pack("{sI, ss, ss, so}", "id", (json_int_t)event->id, "kind", event->kind,
+                             "subject", event->subject, "body", json_loads(event->body, 0, NULL));
+    if (item != NULL) {
+        api_set_time(item, "time", event->time_us);
+        api_set_text(item, "request_id", event->request_id);
+    }
+    return item;
+}
+
+struct blob *event_to_blob(const struct db_event *event)
+{
+    OWN(json) json_t *item = event_to_json(event);
+    OWN(str) char *data = item == NULL ? NULL : json_canonical(item, NULL);
+    char *text = NULL;
+    if (data == NULL)
+        return NULL;
+    int n = asprintf(&text, "id: %lld\ndata: %s\n\n", (long long)event->id, data);
+    return n < 0 ? NULL : blob_new(text, (size_t)n, "", "text/event-stream");
+}
+
+bool event_id_parse(const char *text, int64_t *out)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > EVENT_ID_DIGITS_MAX || text[digits] != '\0')
+        return false;
+    *out = strtoll(text, NULL, 10);
+    return true;
+}
