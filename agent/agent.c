@@ -11,6 +11,7 @@
 
 #include "agent/agent_private.h"
 #include "agent/backoff.h"
+#include "agent/probe.h"
 #include "agent/report.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -40,6 +41,9 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
                               bool *out_failed, struct err *err)
 {
     OWN_OUTCOME struct outcome outcome = {0};
+    struct probe probe = {0};
+    if (cause == RECONCILE_PLAN && reconcile_latest(agent->reconcile) != NULL)
+        probe_begin(&probe, agent->dp, reconcile_latest(agent->reconcile));
     enum err_code code = reconcile_run(agent->reconcile, cause, &outcome, err);
     *out_failed = code != ERR_OK || outcome.transient;
     if (code != ERR_OK)
@@ -53,6 +57,8 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
     enum receipt_result result = outcome.receipt->result;
     *out_failed = *out_failed || result == RECEIPT_STUCK || result == RECEIPT_ROLLED_BACK ||
                   result == RECEIPT_REFUSED;
+    if (cause == RECONCILE_PLAN && (result == RECEIPT_APPLIED || result == RECEIPT_UNCHANGED))
+        probe_end(&probe, outcome.receipt);
     if (outcome.repaired)
         agent_count_fight(agent, outcome.receipt);
     agent_tell(agent, &outcome, retried);

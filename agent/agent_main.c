@@ -34,6 +34,8 @@ struct options {
     const char *device[DEVICES_MAX + 1];
     bool sim, once;
     int sim_ports;
+    const char *sim_fault[SIM_FAULTS_MAX];
+    int sim_faults;
 };
 
 enum option_id {
@@ -44,6 +46,7 @@ enum option_id {
     OPTION_STATE_DIR,
     OPTION_PROVIDER,
     OPTION_SIM_PORTS,
+    OPTION_SIM_FAULT,
     OPTION_LOG_LEVEL,
     OPTION_ONCE,
     OPTION_ROOT,
@@ -66,6 +69,10 @@ static const struct {
     {"provider", "NAME", "linux (default), or sim: a pretended node, to try without root",
      OPTION_PROVIDER},
     {"sim-ports", "N", "ports of the simulator [2]", OPTION_SIM_PORTS},
+    {"sim-fault", "FAULT",
+     "for tests only, may be repeated: fail-step:N, or fail, refuse, ignore,\n"
+     "                       link-down with :KNOB: the simulator's knobs of that kind go wrong",
+     OPTION_SIM_FAULT},
     {"log-level", "LEVEL", "error, warning, info (default) or debug", OPTION_LOG_LEVEL},
     {"once", NULL, "make the node what the last good plan wants, then exit: 0 = it is",
      OPTION_ONCE},
@@ -115,6 +122,14 @@ static bool set_sim_ports(struct options *options, const char *text)
     return true;
 }
 
+static bool add_sim_fault(struct options *options, const char *text)
+{
+    if (options->sim_faults == SIM_FAULTS_MAX)
+        return false;
+    options->sim_fault[options->sim_faults++] = text;
+    return true;
+}
+
 static bool set_log_level(const char *name)
 {
     enum log_level level;
@@ -152,6 +167,8 @@ static bool set_option(struct options *options, int id, const char *value)
         return set_provider(options, value);
     case OPTION_SIM_PORTS:
         return set_sim_ports(options, value);
+    case OPTION_SIM_FAULT:
+        return add_sim_fault(options, value);
     case OPTION_LOG_LEVEL:
         return set_log_level(value);
     case OPTION_ONCE:
@@ -193,6 +210,8 @@ static bool parse_options(int argc, char **argv, struct options *options)
         wrong = "takes options only; --help lists them";
     else if (options->node == NULL)
         wrong = "--node is needed: this node's name at the server";
+    else if (options->sim_faults > 0 && !options->sim)
+        wrong = "--sim-fault is of --provider sim";
     else if (options->server != NULL && options->token_file == NULL && !options->once)
         wrong = "--server needs --token-file";
     if (wrong != NULL)
@@ -247,12 +266,24 @@ static void read_boot_id(const char *root, char out[BOOT_ID_SIZE])
     snprintf(out, BOOT_ID_SIZE, "%s", text);
 }
 
+static enum err_code make_simulator(const struct options *options, struct dp **out, struct err *err)
+{
+    OWN(dp) struct dp *dp = NULL;
+    struct dp_sim_config sim = {.port_count = options->sim_ports};
+    enum err_code code = dp_sim_new(&sim, &dp, err);
+    for (int i = 0; code == ERR_OK && i < options->sim_faults; i++) {
+        log_warning("agent", "the simulator goes wrong on purpose: %s", options->sim_fault[i]);
+        code = dp_sim_fault(dp, options->sim_fault[i], err);
+    }
+    if (code == ERR_OK)
+        *out = GIVE(dp);
+    return code;
+}
+
 static enum err_code make_provider(const struct options *options, struct dp **out, struct err *err)
 {
-    if (options->sim) {
-        struct dp_sim_config sim = {.port_count = options->sim_ports};
-        return dp_sim_new(&sim, out, err);
-    }
+    if (options->sim)
+        return make_simulator(options, out, err);
     struct dp_linux_config linux_config = {
         .devices = options->devices == NULL ? NULL : options->device,
         .root = options->root,

@@ -23,6 +23,11 @@ enum err_code dp_apply(struct dp *dp, const struct plan_step *step, struct err *
     return dp->ops->apply(dp, step, err);
 }
 
+enum err_code dp_link(struct dp *dp, const char *subject, bool *out_up, struct err *err)
+{
+    return dp->ops->link(dp, subject, out_up, err);
+}
+
 int dp_event_fd(struct dp *dp)
 {
     return dp->ops->event_fd(dp);

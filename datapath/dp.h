@@ -54,6 +54,9 @@ struct dp_ops {
      */
     enum err_code (*apply)(struct dp *dp, const struct plan_step *step, struct err *err);
 
+    /* Whether the port's link is up. ERR_NOT_FOUND: there is no such port. */
+    enum err_code (*link)(struct dp *dp, const char *subject, bool *out_up, struct err *err);
+
     /*
      * A descriptor that becomes readable when the kernel announces a change of something we manage;
      * -1 = none. drain() empties it and says whether anything relevant came (overruns count).
@@ -74,6 +77,8 @@ ERR_MUST_CHECK enum err_code dp_observe(struct dp *dp, const struct plan *plan, 
                                         struct err *err);
 ERR_MUST_CHECK enum err_code dp_check(struct dp *dp, const struct plan_step *step, struct err *err);
 ERR_MUST_CHECK enum err_code dp_apply(struct dp *dp, const struct plan_step *step, struct err *err);
+ERR_MUST_CHECK enum err_code dp_link(struct dp *dp, const char *subject, bool *out_up,
+                                     struct err *err);
 int dp_event_fd(struct dp *dp);
 ERR_MUST_CHECK enum err_code dp_drain(struct dp *dp, bool *out_changed, struct err *err);
 void dp_free(struct dp *dp);

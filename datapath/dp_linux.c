@@ -391,6 +391,7 @@ static const struct dp_ops linux_ops = {
     .observe = linux_observe,
     .check = linux_check,
     .apply = linux_apply,
+    .link = linux_link,
     .event_fd = linux_event_fd,
     .drain = linux_drain,
     .free = linux_free,

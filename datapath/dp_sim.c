@@ -34,6 +34,14 @@ const json_t *sim_get(const struct dp_sim *sim, const char *kind, const char *su
     return json_object_get(sim->values, key);
 }
 
+const json_t *sim_get_first(const struct dp_sim *sim, const char *kind, const char *subject,
+                            const char *id)
+{
+    char key[SIM_KEY_SIZE];
+    key_make(key, kind, subject, id);
+    return json_object_get(sim->first, key);
+}
+
 static int port_index(const struct dp_sim *sim, const char *subject)
 {
     int index, used = 0;
@@ -277,6 +285,9 @@ static enum err_code sim_check(struct dp *dp, const struct plan_step *step, stru
         return err_set(err, ERR_NOT_FOUND, "port %s is not there", step->subject);
     if (host != (strncmp(kind->name, "host.", 5) == 0))
         return err_set(err, ERR_INVALID, "%s is no knob of %s", kind->name, step->subject);
+    if (sim_has_fault(sim, SIM_FAULT_REFUSE, step->kind))
+        return err_set(err, ERR_UNSUPPORTED, "%s: the driver of %s does not have it", kind->name,
+                       step->subject);
     if (sim->config.no_pfc && strcmp(kind->name, "dcb.pfc") == 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: the driver of %s has no PFC", kind->name,
                        step->subject);
@@ -327,7 +338,10 @@ static enum err_code sim_apply(struct dp *dp, const struct plan_step *step, stru
     enum err_code code = sim_check(dp, step, err);
     if (code != ERR_OK)
         return code;
-    bool fails = sim->fail_all;
+    if (sim_has_fault(sim, SIM_FAULT_IGNORE, step->kind))
+        return ERR_OK;
+    bool fails = sim->fail_all || sim_has_fault(sim, SIM_FAULT_FAIL, step->kind) ||
+                 sim_has_fault(sim, SIM_FAULT_FAIL_STEP, step->kind);
     if (sim->fail_in > 0 && --sim->fail_in == 0)
         fails = true;
     if (!fails)
@@ -358,12 +372,22 @@ static enum err_code sim_drain(struct dp *dp, bool *out_changed, struct err *err
     return ERR_OK;
 }
 
+static enum err_code sim_link(struct dp *dp, const char *subject, bool *out_up, struct err *err)
+{
+    const struct dp_sim *sim = (struct dp_sim *)dp;
+    if (port_index(sim, subject) < 0)
+        return err_set(err, ERR_NOT_FOUND, "port %s is not there", subject);
+    *out_up = sim_link_is_up(sim, subject);
+    return ERR_OK;
+}
+
 static void sim_free(struct dp *dp)
 {
     struct dp_sim *sim = (struct dp_sim *)dp;
     if (sim->event_fd >= 0)
         close(sim->event_fd);
     json_decref(sim->values);
+    json_decref(sim->first);
     free(sim);
 }
 
@@ -373,6 +397,7 @@ static const struct dp_ops sim_ops = {
     .observe = sim_observe,
     .check = sim_check,
     .apply = sim_apply,
+    .link = sim_link,
     .event_fd = sim_event_fd,
     .drain = sim_drain,
     .free = sim_free,
@@ -400,6 +425,9 @@ enum err_code dp_sim_new(const struct dp_sim_config *config, struct dp **out, st
         return err_nomem(err);
     if (sim_defaults(sim, err))
         return ERR_NOMEM;
+    sim->first = json_copy(sim->values); /* values are exchanged, never changed */
+    if (sim->first == NULL)
+        return err_nomem(err);
     *out = GIVE(dp);
     return ERR_OK;
 }

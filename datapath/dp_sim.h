@@ -23,6 +23,18 @@ ERR_MUST_CHECK enum err_code dp_sim_new(const struct dp_sim_config *config, stru
 void dp_sim_fail_apply(struct dp *dp, int n, bool after);
 /* Every apply from now on fails while on. */
 void dp_sim_fail_all(struct dp *dp, bool on);
+/*
+ * Faults by name, for tests with whole agents; they hold from now on:
+ *   fail-step:N     apply call number N of the simulator's life fails, once
+ *   fail:KNOB       every apply of a knob of that kind fails
+ *   refuse:KNOB     the device cannot do knobs of that kind (ERR_UNSUPPORTED before a change)
+ *   ignore:KNOB     they are accepted and nothing changes
+ *   link-down:KNOB  a port's link is down while its knob is not what it was at the start
+ * ERR_INVALID: no such fault or knob; ERR_LIMIT over SIM_FAULTS_MAX.
+ */
+#define SIM_FAULTS_MAX     8
+#define SIM_FAULT_STEP_MAX 1000000
+ERR_MUST_CHECK enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err);
 /* The kernel rounds: maxrate is floored to unit_bps on apply. */
 void dp_sim_set_rate_unit(struct dp *dp, int64_t unit_bps);
 /* As an operator's shell would: sets (value NULL: removes) a knob behind the agent's back and

@@ -40,6 +40,9 @@ const struct dp_port *linux_port_listed(const struct dp_linux *dp, const char *i
 /* The port of an id, borrowed until the next scan; looks again when the interface has changed. */
 ERR_MUST_CHECK enum err_code linux_port(struct dp_linux *dp, const char *id,
                                         const struct dp_port **out, struct err *err);
+/* dp.h's link(): the carrier; a port that is set down has none. */
+ERR_MUST_CHECK enum err_code linux_link(struct dp *dp, const char *subject, bool *out_up,
+                                        struct err *err);
 ERR_MUST_CHECK enum err_code linux_genl(struct dp_linux *dp, struct nlx **out, struct err *err);
 ERR_MUST_CHECK enum err_code linux_inventory(struct dp *dp, json_t **out, struct err *err);
 

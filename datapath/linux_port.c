@@ -162,6 +162,21 @@ enum err_code linux_port(struct dp_linux *dp, const char *id, const struct dp_po
     return ERR_OK;
 }
 
+/* sysfs: carrier of an interface that is set down reads as EINVAL (net/core/net-sysfs.c). */
+enum err_code linux_link(struct dp *base, const char *subject, bool *out_up, struct err *err)
+{
+    struct dp_linux *dp = (struct dp_linux *)base;
+    const struct dp_port *port;
+    char path[DP_SYSFS_MAX + 16], text[16] = "";
+    enum err_code code = linux_port(dp, subject, &port, err);
+    if (code != ERR_OK)
+        return code;
+    snprintf(path, sizeof(path), "%s/carrier", port->sysfs);
+    *out_up =
+        sys_read(dp->root, path, text, sizeof(text), NULL) == ERR_OK && strcmp(text, "1") == 0;
+    return ERR_OK;
+}
+
 const struct vendor *vendor_get(const char *driver)
 {
     /* mlx5: en_dcbnl.c; units of 100 Mb/s up to 25.5 Gb/s, 1 Gb/s above. mlx4: en_dcb_nl.c has no

@@ -8,6 +8,20 @@
 
 #define SIM_KEY_SIZE (PORT_ID_SIZE + KNOB_ID_SIZE + 32)
 
+enum sim_fault_kind {
+    SIM_FAULT_FAIL_STEP = 0,
+    SIM_FAULT_FAIL,
+    SIM_FAULT_REFUSE,
+    SIM_FAULT_IGNORE,
+    SIM_FAULT_LINK_DOWN,
+};
+
+struct sim_fault {
+    enum sim_fault_kind kind;
+    const struct knob_kind *knob; /* NULL for FAIL_STEP */
+    int step;
+};
+
 struct dp_sim {
     struct dp base;
     struct dp_sim_config config;
@@ -19,6 +33,9 @@ struct dp_sim {
     int fail_in; /* the n-th apply from now fails; 0 = none */
     bool fail_after;
     bool fail_all;
+    json_t *first; /* the values of the start, owned */
+    struct sim_fault faults[SIM_FAULTS_MAX];
+    size_t fault_count;
 };
 
 struct sim_kind {
@@ -38,9 +55,16 @@ const char *sim_modparam_live(const char *id);
 
 const json_t *sim_get(const struct dp_sim *sim, const char *kind, const char *subject,
                       const char *id);
+const json_t *sim_get_first(const struct dp_sim *sim, const char *kind, const char *subject,
+                            const char *id);
 ERR_MUST_CHECK enum err_code sim_put(struct dp_sim *sim, const char *kind, const char *subject,
                                      const char *id, const json_t *value, struct err *err);
 size_t sim_count(const struct dp_sim *sim, const char *kind, const char *subject);
 ERR_MUST_CHECK enum err_code sim_remove_all(struct dp_sim *sim, const char *kind,
                                             const char *subject, struct err *err);
 bool sim_foreign_flows(const struct dp_sim *sim, const char *subject);
+
+/* Whether a fault of that kind is on for the knob; for FAIL_STEP: for the current apply call. */
+bool sim_has_fault(const struct dp_sim *sim, enum sim_fault_kind kind,
+                   const struct knob_kind *knob);
+bool sim_link_is_up(const struct dp_sim *sim, const char *subject);

@@ -206,6 +206,49 @@ static void a_confirmation_and_a_return_in_one_life(void **state)
     site_close(&site);
 }
 
+static json_t *first_probe(const struct site *site)
+{
+    return json_array_get(json_object_get(site->receipt, "probes"), 0);
+}
+
+static void the_self_test_says_whether_links_stayed_up(void **state)
+{
+    (void)state;
+    struct site site;
+    struct err err = ERR_INIT;
+    site_open(&site);
+    good_plan(&site);
+    assert_string_equal(json_string_value(json_object_get(first_probe(&site), "name")), "links");
+    assert_true(json_is_true(json_object_get(first_probe(&site), "ok")));
+    assert_ok(dp_sim_fault(site.dp, "link-down:dcb.maxrate", &err));
+    assert_true(send_trial(&site, 2, plan_b, "r-1", TIMEOUT_S));
+    assert_string_equal(last_result(&site), "applied"); /* what to do about it is the server's */
+    assert_true(json_is_false(json_object_get(first_probe(&site), "ok")));
+    assert_contains(json_string_value(json_object_get(first_probe(&site), "detail")), "sim.0/0");
+    acknowledge(&site);
+    assert_true(send_plan(&site, NODE, 3, plan_a)); /* down before: not this plan's doing */
+    assert_true(json_is_true(json_object_get(first_probe(&site), "ok")));
+    site_close(&site);
+}
+
+static void drift_and_refusals_have_no_self_test(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    turn(&site, 250);
+    assert_string_equal(last_result(&site), "drift");
+    assert_null(json_object_get(site.receipt, "probes"));
+    acknowledge(&site);
+    dp_sim_fail_apply(site.dp, 3, false);
+    assert_true(send_plan(&site, NODE, 2, plan_b));
+    assert_string_equal(last_result(&site), "rolled-back");
+    assert_null(json_object_get(site.receipt, "probes"));
+    site_close(&site);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +260,8 @@ int main(void)
         cmocka_unit_test(a_restart_in_the_window_asserts_the_trial_and_keeps_its_time),
         cmocka_unit_test(without_a_server_the_timer_fires_all_the_same),
         cmocka_unit_test(a_stop_saves_the_time_that_is_left),
+        cmocka_unit_test(the_self_test_says_whether_links_stayed_up),
+        cmocka_unit_test(drift_and_refusals_have_no_self_test),
         cmocka_unit_test(a_confirmation_and_a_return_in_one_life),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

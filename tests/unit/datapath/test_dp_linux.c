@@ -133,6 +133,22 @@ static void ports_are_keyed_by_bus_address(void **state)
     assert_true(port->caps.tc);
 }
 
+static void a_link_is_its_carrier(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    bool up = true;
+    assert_ok(dp_link(node->dp, P1, &up, &err)); /* unreadable, as of a port that is set down */
+    assert_false(up);
+    root_file(node->root, "/sys/class/net/vb/carrier", "1\n", 0644);
+    assert_ok(dp_link(node->dp, P1, &up, &err));
+    assert_true(up);
+    root_file(node->root, "/sys/class/net/vb/carrier", "0\n", 0644);
+    assert_ok(dp_link(node->dp, P1, &up, &err));
+    assert_false(up);
+    assert_fails(dp_link(node->dp, "0000:99:00.0/0", &up, &err), ERR_NOT_FOUND);
+}
+
 static void two_interfaces_with_one_id_are_told(void **state)
 {
     struct node *node = need(state);
@@ -402,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ports_are_keyed_by_bus_address),
+        TEST(a_link_is_its_carrier),
         TEST(two_interfaces_with_one_id_are_told),
         TEST(an_mtu_is_set_and_read_back),
         TEST(a_renamed_interface_is_the_same_port),

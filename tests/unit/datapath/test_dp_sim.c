@@ -244,6 +244,73 @@ static void other_peoples_things_are_left_alone(void **state)
     assert_fails(apply_step(dp, "tc.qdisc", P0, "root", NULL, &err), ERR_CONFLICT);
 }
 
+#define PFC "{\"delay\":0,\"priorities\":[3]}"
+
+static void faults_are_named_by_a_text(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",        "fail",        "fail:",        "fail:no.such",      "burn:dcb.pfc",
+        ":",       "fail-step:0", "fail-step:-1", "fail-step:1x",      "fail-step:1000001",
+        "refuse:", "dcb.pfc",     "fail-step:",   "link-down:tc.class"};
+    OWN(dp) struct dp *dp = sim(&(struct dp_sim_config){.port_count = 1});
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_fails(dp_sim_fault(dp, wrong[i], &err), ERR_INVALID);
+    for (int i = 0; i < SIM_FAULTS_MAX; i++)
+        assert_ok(dp_sim_fault(dp, "fail-step:1000000", &err));
+    assert_fails(dp_sim_fault(dp, "fail-step:1000000", &err), ERR_LIMIT);
+}
+
+static void a_step_fails_by_its_number_once(void **state)
+{
+    (void)state;
+    OWN(dp) struct dp *dp = sim(&(struct dp_sim_config){.port_count = 1});
+    struct err err = ERR_INIT;
+    assert_ok(dp_sim_fault(dp, "fail-step:2", &err));
+    assert_ok(apply_step(dp, "link.mtu", P0, "", "3000", &err));
+    assert_fails(apply_step(dp, "link.mtu", P0, "", "4000", &err), ERR_IO);
+    assert_shows(dp, "link.mtu", P0, "", "3000");
+    assert_ok(apply_step(dp, "link.mtu", P0, "", "4000", &err));
+}
+
+static void a_kind_of_knob_fails_is_refused_or_ignored(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    OWN(dp) struct dp *dp = sim(&(struct dp_sim_config){.port_count = 1});
+    assert_ok(dp_sim_fault(dp, "fail:dcb.pfc", &err));
+    assert_ok(dp_sim_fault(dp, "refuse:dcb.maxrate", &err));
+    assert_ok(dp_sim_fault(dp, "ignore:link.mtu", &err));
+    assert_ok(check_step(dp, "dcb.pfc", P0, "", PFC, &err));
+    assert_fails(apply_step(dp, "dcb.pfc", P0, "", PFC, &err), ERR_IO);
+    assert_fails(check_step(dp, "dcb.maxrate", P0, "", ROUNDED, &err), ERR_UNSUPPORTED);
+    assert_ok(apply_step(dp, "link.mtu", P0, "", "9000", &err));
+    assert_shows(dp, "link.mtu", P0, "", "1500");
+    assert_ok(apply_step(dp, "host.thp", "host", "", "\"never\"", &err)); /* others are fine */
+}
+
+static void a_link_is_down_while_its_knob_is_not_as_at_the_start(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    bool up = false;
+    OWN(dp) struct dp *dp = sim(&(struct dp_sim_config){.port_count = 2});
+    assert_ok(dp_sim_fault(dp, "link-down:dcb.pfc", &err));
+    assert_ok(dp_link(dp, P0, &up, &err));
+    assert_true(up);
+    assert_ok(apply_step(dp, "dcb.pfc", P0, "", PFC, &err));
+    assert_ok(dp_link(dp, P0, &up, &err));
+    assert_false(up);
+    assert_ok(dp_link(dp, "sim.1/0", &up, &err));
+    assert_true(up);
+    assert_ok(apply_step(dp, "dcb.pfc", P0, "", "{\"delay\":0,\"priorities\":[]}", &err));
+    assert_ok(dp_link(dp, P0, &up, &err));
+    assert_true(up);
+    assert_fails(dp_link(dp, "sim.2/0", &up, &err), ERR_NOT_FOUND);
+    assert_fails(dp_link(dp, "host", &up, &err), ERR_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +326,10 @@ int main(void)
         cmocka_unit_test(rates_are_floored_when_told),
         cmocka_unit_test(the_nth_change_fails),
         cmocka_unit_test(a_poke_is_an_event),
+        cmocka_unit_test(faults_are_named_by_a_text),
+        cmocka_unit_test(a_step_fails_by_its_number_once),
+        cmocka_unit_test(a_kind_of_knob_fails_is_refused_or_ignored),
+        cmocka_unit_test(a_link_is_down_while_its_knob_is_not_as_at_the_start),
         cmocka_unit_test(other_peoples_things_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

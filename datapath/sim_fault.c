@@ -1,0 +1,83 @@
+/*
+ * datapath/sim_fault.c - the simulator's faults that are named by a text; see dp_sim.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datapath/sim_kind.h"
+
+static const char *const fault_names[] = {
+    [SIM_FAULT_FAIL_STEP] = "fail-step", [SIM_FAULT_FAIL] = "fail",
+    [SIM_FAULT_REFUSE] = "refuse",       [SIM_FAULT_IGNORE] = "ignore",
+    [SIM_FAULT_LINK_DOWN] = "link-down",
+};
+#define FAULT_NAMES (sizeof(fault_names) / sizeof(fault_names[0]))
+
+static bool read_step(const char *text, int *out)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || n < 1 || n > SIM_FAULT_STEP_MAX)
+        return false;
+    *out = (int)n;
+    return true;
+}
+
+enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err)
+{
+    struct dp_sim *sim = (struct dp_sim *)dp;
+    const char *colon = strchr(text, ':');
+    size_t len = colon == NULL ? 0 : (size_t)(colon - text), kind = 0;
+    while (kind < FAULT_NAMES &&
+           (strlen(fault_names[kind]) != len || strncmp(fault_names[kind], text, len) != 0))
+        kind++;
+    if (kind == FAULT_NAMES)
+        return err_set(err, ERR_INVALID,
+                       "'%.64s' is no fault: fail-step:N, or fail, refuse, ignore or link-down "
+                       "with :KNOB",
+                       text);
+    if (sim->fault_count == SIM_FAULTS_MAX)
+        return err_set(err, ERR_LIMIT, "the simulator takes at most %d faults", SIM_FAULTS_MAX);
+    struct sim_fault fault = {.kind = (enum sim_fault_kind)kind};
+    if (fault.kind == SIM_FAULT_FAIL_STEP) {
+        if (!read_step(colon + 1, &fault.step))
+            return err_set(err, ERR_INVALID, "'%.64s': the step is a number from 1 to %d", text,
+                           SIM_FAULT_STEP_MAX);
+    } else {
+        fault.knob = knob_kind_get(colon + 1);
+        if (fault.knob == NULL)
+            return err_set(err, ERR_INVALID, "'%.64s': there is no knob kind of that name", text);
+        if (fault.kind == SIM_FAULT_LINK_DOWN && fault.knob->is_set)
+            return err_set(err, ERR_INVALID, "'%.64s': link-down takes a knob of one value", text);
+    }
+    sim->faults[sim->fault_count++] = fault;
+    return ERR_OK;
+}
+
+bool sim_has_fault(const struct dp_sim *sim, enum sim_fault_kind kind, const struct knob_kind *knob)
+{
+    for (size_t i = 0; i < sim->fault_count; i++) {
+        const struct sim_fault *fault = &sim->faults[i];
+        if (fault->kind == kind &&
+            (kind == SIM_FAULT_FAIL_STEP ? fault->step == sim->apply_count : fault->knob == knob))
+            return true;
+    }
+    return false;
+}
+
+/* A link-down fault holds while its knob is not what it was at the start. */
+bool sim_link_is_up(const struct dp_sim *sim, const char *subject)
+{
+    for (size_t i = 0; i < sim->fault_count; i++) {
+        const struct sim_fault *fault = &sim->faults[i];
+        if (fault->kind != SIM_FAULT_LINK_DOWN)
+            continue;
+        const json_t *is = sim_get(sim, fault->knob->name, subject, "");
+        const json_t *was = sim_get_first(sim, fault->knob->name, subject, "");
+        if (is != was && (is == NULL || was == NULL || !json_equal(is, was)))
+            return false;
+    }
+    return true;
+}
