@@ -33,15 +33,8 @@ struct app {
     struct status *status;                   /* any thread */
     struct waiters *waiters;                 /* any thread */
     _Atomic(struct rollout_ticker *) ticker; /* any thread; NULL until the store is open */
-    bool rollouts_queued; /* writer thread: a write of server/rollouts is on its way */
-    _Atomic(struct http_server *) http; /* NULL until it listens; requests may come before */
-    struct world *world;                /* writer thread */
-    struct effects effects;             /* writer thread: what the next commit publishes */
-    struct publish *publish;            /* any thread */
-    struct auth *auth;                  /* any thread */
-    struct status *status;              /* any thread */
-    struct waiters *waiters;            /* any thread */
-    struct event_hub *events;           /* any thread */
+    bool rollouts_queued;     /* writer thread: a write of server/rollouts is on its way */
+    struct event_hub *events; /* any thread */
     struct blob *openapi;
     int64_t start_us;
 };
