@@ -8,7 +8,6 @@
 #include "db/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,44 +84,6 @@ static enum err_code check_applied(struct migrating *m, struct err *err)
     return code != ERR_OK ? code : end_code;
 }
 
-static enum err_code copy_all(struct db_conn *from, struct db_conn *to, struct err *err)
-{
-    sqlite3_backup *backup = sqlite3_backup_init(to->sql, "main", from->sql, "main");
-    if (backup == NULL)
-        return conn_err(to, err);
-    sqlite3_backup_step(backup, -1);
-    return sqlite3_backup_finish(backup) == SQLITE_OK ? ERR_OK : conn_err(to, err);
-}
-
-static enum err_code sync_file(const char *path, struct err *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0) {
-        int error = errno;
-        if (fd >= 0)
-            close(fd);
-        return err_set_errno(err, ERR_IO, error, "cannot sync %s", path);
-    }
-    close(fd);
-    return ERR_OK;
-}
-
-static enum err_code write_backup(struct migrating *m, const char *part, struct err *err)
-{
-    unlink(part); /* of a start that was cut short */
-    int fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_set_errno(err, ERR_IO, errno, "cannot create %s", part);
-    close(fd);
-    struct db_conn to;
-    enum err_code code = conn_open(&to, part, SQLITE_OPEN_READWRITE, err);
-    if (code != ERR_OK)
-        return code;
-    code = copy_all(&m->db->writer, &to, err);
-    conn_close(&to);
-    return code != ERR_OK ? code : sync_file(part, err);
-}
-
 /* A name that is there is always a whole copy. */
 static enum err_code backup(struct migrating *m, struct err *err)
 {
@@ -131,7 +92,7 @@ static enum err_code backup(struct migrating *m, struct err *err)
     int n2 = snprintf(part, sizeof(part), "%s.before-%04d.part", m->db->path, (int)m->applied + 1);
     if (n < 0 || n2 < 0 || (size_t)n2 >= sizeof(part))
         return err_set(err, ERR_INVALID, "the path of the database is too long");
-    enum err_code code = write_backup(m, part, err);
+    enum err_code code = conn_copy_to(&m->db->writer, part, err);
     if (code == ERR_OK && rename(part, name) != 0)
         code = err_set_errno(err, ERR_IO, errno, "cannot rename %s", part);
     if (code != ERR_OK) {

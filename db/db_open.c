@@ -37,7 +37,7 @@ static enum err_code lock_conflict(int fd, const char *path, struct err *err)
 
 /* The lock is the kernel's, so that it ends with its holder; the file stays, because unlinking it
  * could leave two holders of two files with one name. */
-static enum err_code lock_take(struct db *db, struct err *err)
+enum err_code db_lock(struct db *db, struct err *err)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s.lock", db->path);
@@ -56,6 +56,22 @@ static enum err_code lock_take(struct db *db, struct err *err)
     if (ftruncate(db->lock_fd, 0) != 0 || pwrite(db->lock_fd, pid, (size_t)n, 0) != n)
         return err_set_errno(err, ERR_IO, errno, "cannot write %s", path);
     return ERR_OK;
+}
+
+void db_unlock(struct db *db)
+{
+    if (db->lock_fd >= 0)
+        close(db->lock_fd);
+    db->lock_fd = -1;
+}
+
+static enum err_code check_restored(const struct db *db, struct err *err)
+{
+    char mark[PATH_MAX];
+    snprintf(mark, sizeof(mark), "%s" RESTORE_MARK, db->path);
+    if (access(mark, F_OK) != 0)
+        return ERR_OK;
+    return err_set(err, ERR_CONFLICT, "a restore of %s was cut short; run it again", db->path);
 }
 
 /* SQLite gives the log the modes of the file. Must come before SQLite opens it: closing another
@@ -99,8 +115,9 @@ static enum err_code open_all(struct db *db, const struct embed_file *migrations
 {
     enum err_code code;
     if ((code = db_queue_init(&db->writes, err)) != ERR_OK ||
-        (code = db_queue_init(&db->reads, err)) != ERR_OK ||
-        (code = lock_take(db, err)) != ERR_OK || (code = file_prepare(db->path, err)) != ERR_OK ||
+        (code = db_queue_init(&db->reads, err)) != ERR_OK || (code = db_lock(db, err)) != ERR_OK ||
+        (code = check_restored(db, err)) != ERR_OK ||
+        (code = file_prepare(db->path, err)) != ERR_OK ||
         (code = open_writer(db, migrations, err)) != ERR_OK ||
         (code = db_readers_start(db, err)) != ERR_OK)
         return code;
@@ -146,8 +163,7 @@ void db_close(struct db *db)
     events_release(db);
     db_queue_release(&db->reads);
     db_queue_release(&db->writes);
-    if (db->lock_fd >= 0)
-        close(db->lock_fd);
+    db_unlock(db);
     free(db->path);
     free(db);
 }

@@ -169,3 +169,15 @@ void events_release(struct db *db);
 ERR_MUST_CHECK enum err_code generations_start(struct db_tx *tx, struct err *err);
 /* A reader's transaction begins anew, so that a long walk does not hold the log. */
 ERR_MUST_CHECK enum err_code db_ro_renew(struct db_ro *ro, struct err *err);
+
+/* Locks and copies ------------------------------------------------------------------------------
+ */
+
+/* STORE.lock, until db_unlock() or the process's end. ERR_CONFLICT: another has it. */
+ERR_MUST_CHECK enum err_code db_lock(struct db *db, struct err *err);
+void db_unlock(struct db *db);
+#define RESTORE_MARK ".restoring" /* STORE.restoring: the store is not whole */
+
+/* All pages as they are at one moment, into a new file without a log, mode 0600, synced; one that
+ * is there goes. */
+ERR_MUST_CHECK enum err_code conn_copy_to(struct db_conn *from, const char *part, struct err *err);
