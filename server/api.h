@@ -59,6 +59,20 @@ void api_node_plan(struct request *request);
 void api_node_state(struct request *request);
 void api_node_inventory(struct request *request);
 void api_node_receipts(struct request *request);
+/* api_inventory.c */
+void api_inventory_nics(struct request *request);
+void api_inventory_gpus(struct request *request);
+void api_inventory_cpus(struct request *request);
+/* api_findings.c */
+void api_compat_get(struct request *request);
+void api_node_findings(struct request *request);
+void api_findings_list(struct request *request);
+/* api_switches.c */
+void api_switches_list(struct request *request);
+void api_switches_import(struct request *request);
+void api_switch_get(struct request *request);
+void api_switch_put(struct request *request);
+void api_switch_delete(struct request *request);
 /* api_tokens.c */
 void api_node_token(struct request *request);
 void api_tokens_list(struct request *request);

@@ -7,6 +7,7 @@
 
 #include "fleet/compile.h"
 #include "server/api.h"
+#include "server/hardware.h"
 #include "server/pipeline.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
@@ -47,7 +48,11 @@ static void each_node(struct write *w, world_node_fn *fn, void *arg)
 
 static enum err_code store(struct write *w, struct db_tx *tx, struct err *err)
 {
-    return node_inventory_put(tx, w->node, w->text, err);
+    enum err_code code = node_inventory_put(tx, w->node, w->text, err);
+    return code != ERR_OK
+               ? code
+               : hardware_inventory_changed(w->app, tx, w->request, w->node,
+                                            ((struct inventory_write *)w)->inventory, err);
 }
 
 static enum err_code effects(struct write *w, struct err *err)

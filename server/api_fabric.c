@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/api.h"
+#include "server/hardware.h"
 #include "server/pipeline.h"
 
 struct fabric_write {
@@ -51,6 +52,15 @@ static enum err_code load(struct write *w, struct db_ro *ro, json_t **out, struc
     return write_revision_body(w, ro, w->current, out, err);
 }
 
+/* The profile's firmware minimums change what is found on nodes. */
+static enum err_code store(struct write *w, struct db_tx *tx, struct err *err)
+{
+    enum err_code code = write_revision(w, tx, err);
+    return code != ERR_OK ? code
+                          : hardware_fabric_changed(w->app, tx, w->request,
+                                                    ((struct fabric_write *)w)->fabric, err);
+}
+
 static enum err_code effects(struct write *w, struct err *err)
 {
     return write_publish(w, w->subject, err);
@@ -83,7 +93,7 @@ static const struct write_kind fabric_put_kind = {
     .prepare = prepare,
     .swap = swap,
     .each_node = each_node,
-    .store = write_revision,
+    .store = store,
     .effects = effects,
     .settle = settle,
     .release = release,

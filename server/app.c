@@ -230,6 +230,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
     if (code == ERR_OK)
         code = make_event_hub(app, err);
     if (code == ERR_OK)
+        code = compat_builtin(&app->compat, err);
+    if (code == ERR_OK)
         code = make_openapi(app, err);
     return code;
 }
@@ -317,6 +319,7 @@ void app_free(struct app *app)
     status_free(app->status);
     waiters_free(app->waiters);
     event_hub_free(app->events);
+    compat_free(app->compat);
     blob_unref(app->openapi);
     free(app);
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "db/db.h"
+#include "fleet/compat.h"
 #include "server/auth.h"
 #include "server/effects.h"
 #include "server/event_hub.h"
@@ -35,6 +36,7 @@ struct app {
     _Atomic(struct rollout_ticker *) ticker; /* any thread; NULL until the store is open */
     bool rollouts_queued;     /* writer thread: a write of server/rollouts is on its way */
     struct event_hub *events; /* any thread */
+    struct compat *compat;    /* immutable: the hardware rules */
     struct blob *openapi;
     int64_t start_us;
 };

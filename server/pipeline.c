@@ -39,6 +39,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "server/hardware.h"
 
 #define OVERRIDABLE    "bw-limit-floor"
 #define EVENT_BODY_MAX 256
@@ -160,26 +161,34 @@ enum err_code write_publish(struct write *w, const char *key, struct err *err)
     return code;
 }
 
-/* If-Match and If-None-Match against the revision in force; the http layer has made sure that one
- * of them is there where it must be. */
+bool precondition_holds(const struct request *request, const char *what, int64_t current,
+                        char text[PRECONDITION_TEXT_MAX])
+{
+    const char *match = request_header(request, "If-Match");
+    const char *none_match = request_header(request, "If-None-Match");
+    long long number = (long long)current;
+    text[0] = '\0';
+    if (match != NULL && current == 0)
+        snprintf(text, PRECONDITION_TEXT_MAX, "%s does not exist; create it with If-None-Match: *",
+                 what);
+    else if (match != NULL && !etag_list_has(match, current))
+        snprintf(text, PRECONDITION_TEXT_MAX,
+                 "%s is at revision %lld (ETag \"%lld\", with the quotes), not at the one given in "
+                 "If-Match; read it again",
+                 what, number, number);
+    else if (none_match != NULL && current != 0 && etag_list_has(none_match, current))
+        snprintf(text, PRECONDITION_TEXT_MAX,
+                 "%s exists already, at revision %lld; change it with If-Match", what, number);
+    return text[0] == '\0';
+}
+
 enum err_code write_check_precondition(struct write *w, struct err *err)
 {
-    const char *match = request_header(w->request, "If-Match");
-    const char *none_match = request_header(w->request, "If-None-Match");
+    char text[PRECONDITION_TEXT_MAX];
     etag_format(w->current, w->etag);
-    if (match != NULL && w->current == 0)
-        return write_refuse(w, 412, "precondition-failed", err,
-                            "%s does not exist; create it with If-None-Match: *", w->subject);
-    if (match != NULL && !etag_list_has(match, w->current))
-        return write_refuse(w, 412, "precondition-failed", err,
-                            "%s is at revision %lld (ETag \"%lld\", with the quotes), not at the "
-                            "one given in If-Match; read it again",
-                            w->subject, (long long)w->current, (long long)w->current);
-    if (none_match != NULL && w->current != 0 && etag_list_has(none_match, w->current))
-        return write_refuse(w, 412, "precondition-failed", err,
-                            "%s exists already, at revision %lld; change it with If-Match",
-                            w->subject, (long long)w->current);
-    return ERR_OK;
+    if (precondition_holds(w->request, w->subject, w->current, text))
+        return ERR_OK;
+    return write_refuse(w, 412, "precondition-failed", err, "%s", text);
 }
 
 /* An overridden rule's errors become warnings; what stays an error refuses. */
@@ -206,6 +215,9 @@ static void check_rules(struct write *w)
                                   .job = w->job[0] == '\0' ? NULL : w->job,
                                   .node = w->node[0] == '\0' ? NULL : w->node};
     rules_check(&w->world->view, &change, &w->findings);
+    /* A stored policy or placement is the busiest path; who wants to know asks in a rehearsal. */
+    if (w->mode != WRITE_STORE || change.kind == CHANGE_INVENTORY || change.kind == CHANGE_FABRIC)
+        hardware_admit(w->app, w->world, &change, &w->findings);
     apply_override(w);
 }
 

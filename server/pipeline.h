@@ -146,5 +146,12 @@ ERR_MUST_CHECK enum err_code change_record(struct db_tx *tx, const struct reques
                                            const struct db_audit *audit, const char *event,
                                            const char *event_body, struct err *err);
 
+/* If-Match and If-None-Match against the revision in force, 0 = there is none; the http layer has
+ * made sure that one of them is there where it must be. When they do not hold, text says why, for a
+ * 412 about `what`. */
+#define PRECONDITION_TEXT_MAX 256
+bool precondition_holds(const struct request *request, const char *what, int64_t current,
+                        char text[PRECONDITION_TEXT_MAX]);
+
 /* Takes an ETag list apart: does it hold "revision"? ("*" holds any.) */
 bool etag_list_has(const char *list, int64_t revision);

@@ -30,6 +30,8 @@ static const char *const rollback[] = {"dry_run", "reason", "override", NULL};
 static const char *const diff[] = {"from", "to", NULL};
 static const char *const reason[] = {"reason", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
+static const char *const items[] = {"node", "page_size", "page_token", NULL};
+static const char *const found[] = {"rule", "severity", "page_size", "page_token", NULL};
 static const char *const plan[] = {"known", "wait", NULL};
 
 const struct route routes[] = {
@@ -85,10 +87,23 @@ const struct route routes[] = {
     {"GET", N "/plan", STAFF, 0, api_node_plan, "node_plan", none},
     {"GET", N "/state", STAFF, 0, api_node_state, "node_state", none},
     {"GET", N "/inventory", STAFF, 0, api_node_inventory, "node_inventory", none},
+    {"GET", N "/findings", STAFF, 0, api_node_findings, "node_findings", none},
     {"GET", N "/receipts", STAFF, 0, api_node_receipts, "node_receipts", page},
 
     {"GET", "/v1/generations/{generation}", STAFF, 0, api_generation_get, "generation_get",
      barrier},
+    {"GET", "/v1/inventory/nics", STAFF, 0, api_inventory_nics, "inventory_nics", items},
+    {"GET", "/v1/inventory/gpus", STAFF, 0, api_inventory_gpus, "inventory_gpus", items},
+    {"GET", "/v1/inventory/cpus", STAFF, 0, api_inventory_cpus, "inventory_cpus", items},
+    {"GET", "/v1/switches", STAFF, 0, api_switches_list, "switches_list", page},
+    {"POST", "/v1/switches:import", OPS, ROUTE_JSON | ROUTE_LARGE, api_switches_import,
+     "switches_import", reason},
+    {"GET", "/v1/switches/{switch}", STAFF, 0, api_switch_get, "switch_get", none},
+    {"PUT", "/v1/switches/{switch}", OPS, CHANGE, api_switch_put, "switch_put", reason},
+    {"DELETE", "/v1/switches/{switch}", OPS, REMOVE, api_switch_delete, "switch_delete", reason},
+    {"GET", "/v1/compat", STAFF, 0, api_compat_get, "compat_get", none},
+    {"GET", "/v1/findings", STAFF, 0, api_findings_list, "findings_list", found},
+
     {"GET", "/v1/rules", STAFF | TENANT, 0, api_rules_list, "rules_list", none},
     {"GET", "/v1/audit", ADMIN | ROLE_BIT(ROLE_AUDITOR) | OWNER, 0, api_audit_list, "audit_list",
      page},

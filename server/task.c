@@ -41,6 +41,16 @@ enum err_code task_refuse(struct task *task, int status, const char *code, struc
     return err_set(err, ERR_CONFLICT, "%s", task->refusal_text);
 }
 
+enum err_code task_check_match(struct task *task, const char *what, int64_t current,
+                               struct err *err)
+{
+    char text[PRECONDITION_TEXT_MAX];
+    task->revision = current;
+    if (precondition_holds(task->request, what, current, text))
+        return ERR_OK;
+    return task_refuse(task, 412, "precondition-failed", err, "%s", text);
+}
+
 struct replay {
     struct task *task;
     const char *digest; /* of the request */
@@ -124,12 +134,17 @@ static void done(void *arg, enum err_code code, const struct err *err)
     const char *refusal_code = task->refusal_code;
     char refusal_text[sizeof(task->refusal_text)];
     int status = task->status, refusal = task->refusal;
+    char etag[32] = "";
+    if (task->revision != 0)
+        etag_format(task->revision, etag);
     memcpy(refusal_text, task->refusal_text, sizeof(refusal_text));
     task->release(task);
     if (code == ERR_OK)
-        request_reply_json(request, status, GIVE(answer), NULL, NULL);
+        request_reply_json(request, status, GIVE(answer), etag,
+                           status == 201 && etag[0] != '\0' ? request_path(request) : NULL);
     else if (refusal != 0)
-        request_reply_problem(request, refusal, refusal_code, NULL, NULL, "%s", refusal_text);
+        request_reply_problem(request, refusal, refusal_code, NULL, refusal == 412 ? etag : NULL,
+                              "%s", refusal_text);
     else
         request_reply_err(request, err);
     json_decref(answer);

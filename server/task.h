@@ -22,8 +22,9 @@ struct task {
     void (*release)(struct task *task); /* frees the struct, after task_release() */
     bool idempotent;                    /* honours Idempotency-Key */
     int status;
-    json_t *answer; /* owned; NULL = none (204) */
-    json_t *kept;   /* owned; what a repetition is answered with, without secrets; NULL = answer */
+    int64_t revision; /* becomes the answer's ETag, and a 412's; 0 = none */
+    json_t *answer;   /* owned; NULL = none (204) */
+    json_t *kept; /* owned; what a repetition is answered with, without secrets; NULL = answer */
     struct effects effects;
     int refusal; /* status of a problem, 0 = none */
     const char *refusal_code;
@@ -35,5 +36,9 @@ void task_init(struct task *task, struct request *request,
                void (*release)(struct task *task));
 enum err_code task_refuse(struct task *task, int status, const char *code, struct err *err,
                           const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* If-Match and If-None-Match against the revision in force (0 = there is none) of `what`, which the
+ * refusal names; ERR_OK when they hold. */
+ERR_MUST_CHECK enum err_code task_check_match(struct task *task, const char *what, int64_t current,
+                                              struct err *err);
 void task_submit(struct task *task);
 void task_release(struct task *task);

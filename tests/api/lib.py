@@ -298,6 +298,7 @@ def fixture(server):
     agent.report()
     must(server.put("/v1/tenants/a/placements/nlp_job",
                     {"nodes": ["n1"], "match": {"dst": "10.9.1.0/24"}}), 201)
+    must(server.put("/v1/switches/sw1", {"vendor": "Mellanox", "pfc": True, "ecn": True}), 201)
     planned(server, "n1")
     must(agent.fetch(), 200)
     must(agent.state(), 200)

@@ -11,8 +11,9 @@ BODIES = {"fabric_put": {}, "fabric_validate": {}, "policy_put": {}, "policy_val
           "tenant_put": {}, "placement_put": {}, "node_put": {}, "token_post": {},
           "fabric_patch": {}, "tenant_patch": {}, "policy_patch": {}, "placement_patch": {},
           "node_patch": {}, "fabric_rollback": {"revision": 1}, "policy_rollback": {"revision": 1},
+          "switch_put": {}, "switches_import": {"switches": []},
           "agent_inventory": inventory("n1"), "agent_receipt": {}, "agent_state": {"knobs": []}}
-PARAMS = {"{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
+PARAMS = {"{switch}": "sw1", "{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
           "{generation}": "current", "{id}": "nothing"}
 
 

@@ -345,7 +345,7 @@ static void a_million_audit_rows_do_not_slow_the_start(void **state)
     store_open(t);
     store_close(t);
     edit(t, "PRAGMA synchronous = OFF;"
-            "INSERT INTO audit SELECT i, 1, 'a', 'b', 'c', '', '', '', '', '', '', 'h' FROM"
+            "INSERT INTO audit SELECT i, 1, 'a', 'b', 'c', '', '', '', '', '', '', 'h', 0 FROM"
             " (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)"
             " SELECT i FROM n)");
     int64_t best_ns = INT64_MAX;
