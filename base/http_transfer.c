@@ -27,10 +27,8 @@ void http_transfer_library(void)
     pthread_once(&once, library_start);
 }
 
-static size_t on_body(char *data, size_t size, size_t count, void *arg)
+size_t http_transfer_collect(struct http_transfer *transfer, const char *data, size_t len)
 {
-    struct http_transfer *transfer = arg;
-    size_t len = size * count;
     if (len > HTTP_CLIENT_BODY_MAX - transfer->body_len) {
         transfer->too_big = true;
         return 0; /* curl ends the transfer */
@@ -51,6 +49,11 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
     transfer->body_len += len;
     transfer->body[transfer->body_len] = '\0';
     return len;
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *arg)
+{
+    return http_transfer_collect(arg, data, size * count);
 }
 
 static bool is_blank(char c)

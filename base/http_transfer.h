@@ -1,7 +1,7 @@
 #pragma once
 /*
  * base/http_transfer.h - one request on one libcurl handle: set up, collected, told. Private to
- * http_client.c (which runs many over a loop) and http_call().
+ * http_client.c (which runs many over a loop), http_call() and http_exchange().
  */
 
 #include <stdbool.h>
@@ -33,6 +33,8 @@ void http_transfer_library(void);
 ERR_MUST_CHECK enum err_code http_transfer_init(struct http_transfer *transfer, CURL *easy,
                                                 const struct http_request *request,
                                                 struct err *err);
+/* Appends a part of the response's body; a number other than len ends the transfer. */
+size_t http_transfer_collect(struct http_transfer *transfer, const char *data, size_t len);
 void http_transfer_release(struct http_transfer *transfer);
 
 /* The response after curl ended with `result`; borrows from the transfer. */

@@ -21,7 +21,8 @@ trap 'rm -rf "$tmp"' EXIT
 [ $? = 2 ] && say ok "an unknown option of configure is refused" || say "not ok" "an unknown option of configure is refused"
 grep -q '@[A-Z_]*@' "$tmp/Makefile" && say "not ok" "no variable is left in Makefile" || say ok "no variable is left in Makefile"
 if make -C "$(dirname "$obj")" install DESTDIR="$tmp/dest" >"$tmp/log" 2>&1 &&
-    [ -x "$(find "$tmp/dest" -name stellard)" ] && [ -x "$(find "$tmp/dest" -name stellar-agent)" ]; then
+    [ -x "$(find "$tmp/dest" -name stellard)" ] && [ -x "$(find "$tmp/dest" -name stellar-agent)" ] &&
+    [ -x "$(find "$tmp/dest" -path "*/bin/stellarctl")" ]; then
     say ok "make install honours DESTDIR"
 else
     tail -n 5 "$tmp/log" | sed 's/^/# /'

@@ -65,6 +65,7 @@ door 'pcre2\.h' base/schema
 door 'sodium\.h' base/
 door 'nettle/' base/json
 door 'gnutls/' base/x509 server/tls_ server/http_tls
+door 'libsmartcols' cli/table
 
 # fleet/ is pure: no clock, no files, no network, no randomness.
 faults=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+<(time|unistd|fcntl|sys/stat|sys/time|pthread|sys/random)\.h>|base/(clock|file|loop|log|http_client)\.h' fleet)

@@ -37,7 +37,7 @@ unparsable() {
         esac
     done
 }
-layers="base fleet db server datapath agent"
+layers="base fleet db server datapath agent cli"
 
 judge "every C file is as clang-format 14 writes it" "$(unformatted)"
 judge "no source file over 600 lines" "$(find $layers -name '*.[ch]' -exec wc -l {} + |

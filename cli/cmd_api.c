@@ -1,0 +1,193 @@
+/*
+ * cli/cmd_api.c - stellarctl api OPERATION: any operation of the API, as it is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/input.h"
+
+#define PAIRS_MAX CALL_VALUES_MAX
+
+/* The NAMEs of NAME=VALUE; freed together. */
+struct pairs {
+    char *names[PAIRS_MAX];
+    size_t count;
+};
+
+static void pairs_release(struct pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        free(pairs->names[i]);
+}
+
+static enum err_code add_pair(struct call *call, struct pairs *pairs, enum option option,
+                              const char *text, struct err *err)
+{
+    static const enum operation_in places[OPTION_COUNT] = {
+        [OPTION_PARAM] = OPERATION_PATH,
+        [OPTION_QUERY] = OPERATION_QUERY,
+        [OPTION_HEADER] = OPERATION_HEADER,
+    };
+    const char *sign = strchr(text, '=');
+    if (sign == NULL || sign == text)
+        return err_set(err, ERR_INVALID, "--%s '%s': NAME=VALUE is wanted",
+                       option_rows[option].name, text);
+    if (pairs->count == PAIRS_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d parameters were given", PAIRS_MAX);
+    char *name = strndup(text, (size_t)(sign - text));
+    if (name == NULL)
+        return err_nomem(err);
+    pairs->names[pairs->count++] = name;
+    call_add(call, places[option], name, sign + 1);
+    return ERR_OK;
+}
+
+static enum err_code add_pairs(struct call *call, struct pairs *pairs,
+                               const struct arguments *arguments, struct err *err)
+{
+    enum err_code code = ERR_OK;
+    for (size_t i = 0; i < arguments->given_count && code == ERR_OK; i++) {
+        enum option option = arguments->given[i].option;
+        if (option == OPTION_PARAM || option == OPTION_QUERY || option == OPTION_HEADER)
+            code = add_pair(call, pairs, option, arguments->given[i].value, err);
+    }
+    return code;
+}
+
+static enum err_code find_operation(const char *id, const struct operation **out, struct err *err)
+{
+    char quoted[80];
+    *out = operation_find(id);
+    if (*out != NULL)
+        return ERR_OK;
+    const char *close = operation_suggest(id);
+    text_quote(id, strlen(id), quoted, sizeof(quoted));
+    return err_set(err, ERR_INVALID, "there is no operation '%s'%s%s%s", quoted,
+                   close != NULL ? "; did you mean " : "", close != NULL ? close : "",
+                   close != NULL ? "?" : "; stellarctl api lists them");
+}
+
+static enum exit_code list_operations(struct context *context)
+{
+    static const struct view view = {"operation",
+                                     {{"OPERATION", "operation", false, false},
+                                      {"METHOD", "method", false, false},
+                                      {"PATH", "path", false, false},
+                                      {"SUMMARY", "summary", false, false}}};
+    OWN(json) json_t *items = json_array();
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < operation_count; i++)
+        json_array_append_new(items,
+                              json_pack("{s:s, s:s, s:s, s:s}", "operation", operations[i].id,
+                                        "method", operations[i].method, "path", operations[i].path,
+                                        "summary", operations[i].summary));
+    return view_print(context, &view, items, &err) == ERR_OK ? EXIT_DONE
+                                                             : context_fail(context, &err);
+}
+
+/* To a terminal only what it may show; to anything else the bytes. */
+static enum err_code print_body(struct context *context, const struct reply *reply, struct err *err)
+{
+    if (reply->json != NULL && context->output != OUTPUT_JSONL)
+        return print_json(context->out, reply->json, 2, err);
+    if (reply->json != NULL)
+        return print_json(context->out, reply->json, 0, err);
+    if (isatty(fileno(context->out)))
+        print_visible(context->out, reply->answer.body, reply->answer.body_len);
+    else
+        fwrite(reply->answer.body, 1, reply->answer.body_len, context->out);
+    return ERR_OK;
+}
+
+static bool write_file(void *arg, const char *data, size_t len)
+{
+    return fwrite(data, 1, len, arg) == len;
+}
+
+/* Collected beside it and renamed when it is whole: what stood there stays until then. */
+static enum exit_code receive(struct context *context, const struct call *call, const char *part,
+                              const char *path)
+{
+    OWN_REPLY struct reply reply = {.printed = false};
+    struct err err = ERR_INIT;
+    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (file == NULL) {
+        err_set_errno(&err, ERR_IO, errno, "cannot write %s", part);
+        return context_fail(context, &err);
+    }
+    const struct sink sink = {write_file, file, CONTEXT_IDLE_NS};
+    enum exit_code code = context_stream(context, call, &sink, &reply, &err);
+    bool bad = ferror(file) != 0;
+    bad = fclose(file) != 0 || bad;
+    if (code != EXIT_DONE) {
+        context_explain(context, &reply, &err);
+    } else if (bad || rename(part, path) != 0) {
+        err_set_errno(&err, ERR_IO, errno, "%s was not written whole", path);
+        code = context_fail(context, &err);
+    }
+    if (code != EXIT_DONE)
+        unlink(part);
+    return code;
+}
+
+static enum exit_code call_to_file(struct context *context, const struct call *call,
+                                   const char *path)
+{
+    OWN(str) char *part = NULL;
+    if (asprintf(&part, "%s.part", path) < 0) {
+        context_error(context, "out of memory");
+        return EXIT_UNREACHABLE;
+    }
+    return receive(context, call, part, path);
+}
+
+static enum exit_code make_call(struct context *context, struct call *call,
+                                const struct arguments *arguments)
+{
+    const char *out = arguments_get(arguments, OPTION_OUT);
+    OWN_REPLY struct reply reply = {.printed = false};
+    struct err err = ERR_INIT;
+    if (call_check(call, &err) != ERR_OK)
+        return context_fail(context, &err);
+    if (out != NULL && !context->print_request)
+        return call_to_file(context, call, out);
+    enum exit_code code = context_call(context, call, &reply);
+    if (code != EXIT_DONE || reply.printed || reply.answer.body_len == 0)
+        return code;
+    return print_body(context, &reply, &err) == ERR_OK ? EXIT_DONE : context_fail(context, &err);
+}
+
+enum exit_code cmd_api(struct context *context, const struct arguments *arguments)
+{
+    const struct operation *operation = NULL;
+    struct err err = ERR_INIT;
+    struct pairs pairs = {.count = 0};
+    OWN(str) char *body = NULL;
+    struct call call;
+    if (arguments->word_count == 0)
+        return list_operations(context);
+    if (find_operation(arguments->words[0], &operation, &err) != ERR_OK)
+        return context_fail(context, &err);
+    call_init(&call, operation);
+    enum err_code code = add_pairs(&call, &pairs, arguments, &err);
+    call.content_type = arguments_get(arguments, OPTION_CONTENT_TYPE);
+    call.accept = arguments_get(arguments, OPTION_ACCEPT);
+    const char *file = arguments_get(arguments, OPTION_FILE);
+    if (code == ERR_OK && file != NULL && strcmp(file, "-") == 0) {
+        code = input_read(context->in, &body, &call.body_len, &err);
+        call.body = body;
+    } else {
+        call.body_path = file;
+    }
+    enum exit_code exit_code =
+        code == ERR_OK ? make_call(context, &call, arguments) : context_fail(context, &err);
+    pairs_release(&pairs);
+    return exit_code;
+}

@@ -1,0 +1,98 @@
+/*
+ * cli/cmd_get.c - stellarctl get: shows things, once or as they change.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "base/own.h"
+#include "cli/command.h"
+#include "cli/fetch.h"
+#include "cli/watch.h"
+
+/* The document itself in the JSON forms, its rows in the others. */
+static enum err_code show_rows(struct context *context, const struct kind *kind, const char *name,
+                               json_t *document, struct err *err)
+{
+    if (context->output == OUTPUT_JSON)
+        return print_json(context->out, document, 2, err);
+    if (context->output == OUTPUT_JSONL)
+        return print_json(context->out, document, 0, err);
+    OWN(json) json_t *rows = json_array();
+    enum err_code code = fetch_rows(kind, name, document, rows, err);
+    return code != ERR_OK ? code : view_print(context, &kind->view, rows, err);
+}
+
+static enum err_code show_one(struct context *context, const struct kind *kind, const char *name,
+                              json_t *document, struct err *err)
+{
+    if (kind->rows != NULL)
+        return show_rows(context, kind, name, document, err);
+    if (view_columns(&kind->view) > 0)
+        return view_print_one(context, &kind->view, document, err);
+    if (context->output == OUTPUT_CSV || context->output == OUTPUT_NAME)
+        return err_set(err, ERR_INVALID, "%s can be shown as JSON only", kind->name);
+    return print_json(context->out, document, context->output == OUTPUT_JSONL ? 0 : 2, err);
+}
+
+/* The tenant document itself has no name: the table needs it beside. */
+static enum err_code with_name(const struct kind *kind, const char *name, json_t *document,
+                               struct err *err)
+{
+    if (strcmp(kind->name, "tenants") != 0 || document == NULL)
+        return ERR_OK;
+    OWN(json) json_t *copy = json_copy(document);
+    if (copy == NULL || json_object_clear(document) != 0 ||
+        json_object_set(document, "tenant", copy) != 0 ||
+        json_object_set_new(document, "name", json_string(name)) != 0)
+        return err_nomem(err);
+    return ERR_OK;
+}
+
+static enum exit_code get_one(struct context *context, const struct kind *kind, const char *name,
+                              const struct arguments *arguments)
+{
+    OWN_REPLY struct reply reply = {.printed = false};
+    struct err err = ERR_INIT;
+    enum exit_code code = fetch_one(context, kind, name, arguments, &reply);
+    if (code != EXIT_DONE || reply.printed)
+        return code;
+    enum err_code shown = ERR_OK;
+    if (context->output != OUTPUT_JSON)
+        shown = with_name(kind, name, reply.json, &err);
+    if (shown == ERR_OK && reply.json == NULL)
+        shown = err_set(&err, ERR_UNAVAILABLE, "the answer is no JSON that can be read");
+    if (shown == ERR_OK)
+        shown = show_one(context, kind, name, reply.json, &err);
+    return shown == ERR_OK ? EXIT_DONE : context_fail(context, &err);
+}
+
+static enum exit_code get_list(struct context *context, const struct kind *kind,
+                               const struct arguments *arguments)
+{
+    OWN(json) json_t *items = NULL;
+    struct err err = ERR_INIT;
+    enum exit_code code = fetch_list(context, kind, arguments, &items);
+    if (code != EXIT_DONE || context->print_request)
+        return code;
+    if (view_print(context, &kind->view, items, &err) != ERR_OK)
+        return context_fail(context, &err);
+    return EXIT_DONE;
+}
+
+enum exit_code cmd_get(struct context *context, const struct arguments *arguments)
+{
+    const struct kind *kind = NULL;
+    struct err err = ERR_INIT;
+    const char *name = arguments->word_count > 1 ? arguments->words[1] : NULL;
+    if (kind_need(arguments->words[0], &kind, &err) != ERR_OK)
+        return context_fail(context, &err);
+    bool has_list = kind->list != NULL || kind->walk;
+    if (name == NULL && kind->key != NULL && !has_list) {
+        context_error(context, "%s need a name: stellarctl get %s NAME", kind->name, kind->single);
+        return EXIT_USAGE;
+    }
+    if (arguments_has(arguments, OPTION_WATCH))
+        return watch_kind(context, kind, name, arguments);
+    return name == NULL && has_list ? get_list(context, kind, arguments)
+                                    : get_one(context, kind, name, arguments);
+}

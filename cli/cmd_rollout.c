@@ -1,0 +1,207 @@
+/*
+ * cli/cmd_rollout.c - stellarctl rollout: waves of changes, begun, watched and steered.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/own.h"
+#include "cli/body.h"
+#include "cli/command.h"
+#include "cli/fetch.h"
+#include "cli/input.h"
+#include "cli/watch.h"
+#include "cli/write.h"
+
+#define LIST "/v1/rollouts"
+#define ONE  "/v1/rollouts/{rollout}"
+
+/* States in which nothing more happens by itself. */
+static const struct {
+    const char *state;
+    enum exit_code code;
+} ends[] = {{"done", EXIT_DONE}, {"failed", EXIT_REFUSED}, {"rolled-back", EXIT_REFUSED}};
+
+static enum exit_code list_one(struct context *context, const struct arguments *arguments)
+{
+    struct arguments words = *arguments;
+    words.words[0] = "rollouts";
+    words.word_count = 1;
+    return cmd_get(context, &words);
+}
+
+enum exit_code cmd_rollout_list(struct context *context, const struct arguments *arguments)
+{
+    return list_one(context, arguments);
+}
+
+/* "k=v,k!=v" as the API's selectors are: text; a request's own form comes with -f. */
+static json_t *chosen_nodes(const struct arguments *arguments)
+{
+    json_t *body = json_object(), *nodes = json_array();
+    const char *selector = arguments_get(arguments, OPTION_SELECTOR);
+    const char *message = arguments_get(arguments, OPTION_MESSAGE);
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (arguments->given[i].option == OPTION_NODE)
+            json_array_append_new(nodes, json_string(arguments->given[i].value));
+    if (json_array_size(nodes) > 0)
+        json_object_set(body, "nodes", nodes);
+    json_decref(nodes);
+    if (arguments_has(arguments, OPTION_ALL))
+        json_object_set_new(body, "all", json_true());
+    if (message != NULL)
+        json_object_set_new(body, "message", json_string(message));
+    if (selector == NULL)
+        return body;
+    json_t *labels = json_object();
+    for (const char *p = selector; *p != '\0';) {
+        size_t len = strcspn(p, ","), key = strcspn(p, "=,");
+        if (key < len)
+            json_object_setn_new(labels, p, key, json_stringn(p + key + 1, len - key - 1));
+        p += len + (p[len] == ',');
+    }
+    json_object_set_new(body, "selector", labels);
+    return body;
+}
+
+static enum err_code start_body(struct context *context, const struct arguments *arguments,
+                                json_t **out, struct err *err)
+{
+    const char *path = arguments_get(arguments, OPTION_FILE);
+    OWN(str) char *text = NULL;
+    size_t len;
+    if (path == NULL) {
+        *out = chosen_nodes(arguments);
+        return *out != NULL ? ERR_OK : err_nomem(err);
+    }
+    FILE *file = strcmp(path, "-") == 0 ? context->in : fopen(path, "re");
+    if (file == NULL)
+        return err_set(err, ERR_IO, "cannot read %s", path);
+    enum err_code code = input_read(file, &text, &len, err);
+    if (file != context->in)
+        fclose(file);
+    return code == ERR_OK ? json_parse(text, len, out, err) : code;
+}
+
+enum exit_code cmd_rollout_start(struct context *context, const struct arguments *arguments)
+{
+    OWN_REPLY struct reply reply = {.printed = false};
+    struct err err = ERR_INIT;
+    struct call call;
+    json_t *body = NULL;
+    enum err_code code = body_call("POST", LIST, &call, &err);
+    if (code == ERR_OK)
+        code = start_body(context, arguments, &body, &err);
+    if (code != ERR_OK)
+        return context_fail(context, &err);
+    if (arguments_has(arguments, OPTION_DRY_RUN))
+        call_add(&call, OPERATION_QUERY, "dry_run", "true");
+    call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
+    enum exit_code done = body_send(context, &call, body, &reply);
+    return done == EXIT_DONE ? body_show(context, &reply) : done;
+}
+
+static enum exit_code fetch_rollout(struct context *context, const char *id, struct reply *out)
+{
+    struct err err = ERR_INIT;
+    struct call call;
+    if (body_call("GET", ONE, &call, &err) != ERR_OK)
+        return context_fail(context, &err);
+    call_add(&call, OPERATION_PATH, "rollout", id);
+    return context_call(context, &call, out);
+}
+
+enum exit_code cmd_rollout_show(struct context *context, const struct arguments *arguments)
+{
+    OWN_REPLY struct reply reply = {.printed = false};
+    enum exit_code code = fetch_rollout(context, arguments->words[0], &reply);
+    if (code != EXIT_DONE || reply.printed)
+        return code;
+    struct err err = ERR_INIT;
+    if (print_json(context->out, reply.json, context->output == OUTPUT_JSONL ? 0 : 2, &err) !=
+        ERR_OK)
+        return context_fail(context, &err);
+    return EXIT_DONE;
+}
+
+/* One line for each change: "r-7 running, wave 1: confirming". */
+static void show_step(struct context *context, const json_t *rollout)
+{
+    const struct kind *kind = kind_find("rollouts");
+    struct err err = ERR_INIT;
+    OWN(json) json_t *items = json_pack("[O]", rollout);
+    enum err_code code = context->output == OUTPUT_JSON
+                             ? print_json(context->out, rollout, 2, &err)
+                             : view_print(context, &kind->view, items, &err);
+    if (code != ERR_OK)
+        context_fail(context, &err);
+    context->headings = false;
+    fflush(context->out);
+}
+
+enum exit_code cmd_rollout_watch(struct context *context, const struct arguments *arguments)
+{
+    OWN(json) json_t *before = NULL;
+    struct err err = ERR_INIT;
+    int64_t interval_s = WATCH_INTERVAL_DEFAULT_S;
+    int failures = 0;
+    if (arguments_seconds(arguments, OPTION_INTERVAL, &interval_s, &err) != ERR_OK)
+        return context_fail(context, &err);
+    for (;;) {
+        OWN_REPLY struct reply reply = {.printed = false};
+        enum exit_code code = fetch_rollout(context, arguments->words[0], &reply);
+        failures = code == EXIT_DONE ? 0 : failures + 1;
+        if (reply.printed ||
+            (code != EXIT_DONE && (code != EXIT_UNREACHABLE || failures == WATCH_FAILURES_MAX)))
+            return code;
+        if (code == EXIT_DONE && (before == NULL || !json_equal(before, reply.json))) {
+            show_step(context, reply.json);
+            json_decref(before);
+            before = json_incref(reply.json);
+        }
+        const char *state = json_string_value(json_object_get(reply.json, "state"));
+        for (size_t i = 0; state != NULL && i < sizeof(ends) / sizeof(ends[0]); i++)
+            if (strcmp(ends[i].state, state) == 0)
+                return ends[i].code;
+        watch_sleep(interval_s);
+    }
+}
+
+static enum exit_code steer(struct context *context, const struct arguments *arguments,
+                            const char *path)
+{
+    OWN_REPLY struct reply reply = {.printed = false};
+    struct err err = ERR_INIT;
+    struct call call;
+    char what[100];
+    if (body_call("POST", path, &call, &err) != ERR_OK)
+        return context_fail(context, &err);
+    call_add(&call, OPERATION_PATH, "rollout", arguments->words[0]);
+    call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
+    enum exit_code code = context_call(context, &call, &reply);
+    const char *state = json_string_value(json_object_get(reply.json, "state"));
+    snprintf(what, sizeof(what), "rollout %.80s", arguments->words[0]);
+    if (code == EXIT_DONE)
+        write_report(context, what, state != NULL ? state : "done", &reply);
+    return code;
+}
+
+enum exit_code cmd_rollout_pause(struct context *context, const struct arguments *arguments)
+{
+    return steer(context, arguments, ONE ":pause");
+}
+
+enum exit_code cmd_rollout_resume(struct context *context, const struct arguments *arguments)
+{
+    return steer(context, arguments, ONE ":resume");
+}
+
+enum exit_code cmd_rollout_confirm(struct context *context, const struct arguments *arguments)
+{
+    return steer(context, arguments, ONE ":confirm");
+}
+
+enum exit_code cmd_rollout_rollback(struct context *context, const struct arguments *arguments)
+{
+    return steer(context, arguments, ONE ":rollback");
+}

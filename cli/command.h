@@ -1,0 +1,85 @@
+#pragma once
+/*
+ * cli/command.h - the commands of stellarctl as one table, and how each is run.
+ */
+
+#include <stdio.h>
+
+#include "cli/arguments.h"
+#include "cli/context.h"
+
+struct profiles;
+
+/* What a shell can offer as a command's first word. */
+enum command_words {
+    WORDS_NONE,
+    WORDS_KINDS,
+    WORDS_OPERATIONS,
+    WORDS_SHELLS,
+    WORDS_COMMANDS,
+    WORDS_PROFILES,
+};
+
+#define COMMAND_OPTIONS_MAX 16
+
+struct command {
+    const char *name;  /* "get" or "rollout start" */
+    const char *words; /* "KIND [NAME]" for help; "" = none */
+    const char *summary;
+    const char *more;                         /* further help, or NULL */
+    enum option options[COMMAND_OPTIONS_MAX]; /* besides the global ones */
+    size_t option_count;
+    size_t words_min, words_max;
+    enum command_words offers;
+    bool offline; /* needs no server: neither token nor URL are looked for */
+    enum exit_code (*run)(struct context *context, const struct arguments *arguments);
+};
+
+extern const struct command commands[];
+extern const size_t command_count;
+
+/* The command that the words begin with; *out_used = how many of them are its name. NULL: none. */
+const struct command *command_find(const char *const *words, size_t count, size_t *out_used);
+bool command_takes(const struct command *command, enum option option);
+
+/* The whole program: argv[0] is its name. */
+enum exit_code command_main(int argc, char **argv, struct context *context);
+
+void help_print(FILE *out);
+void help_print_command(FILE *out, const struct command *command);
+/* "bash", "zsh" or "fish": a script made of the tables; false for another shell. */
+bool completion_print(FILE *out, const char *shell);
+
+/* Each stands in the file cli/cmd_NAME.c; `arguments` holds the words after the command's name. */
+enum exit_code cmd_api(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_apply(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_audit_verify(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_completion(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_delete(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_diff(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_export(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_get(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_help(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_import(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_login(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_logout(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_node_join_token(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_node_token(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_profile_delete(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_profile_list(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_profile_set(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_profile_use(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollback(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_confirm(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_list(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_pause(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_resume(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_rollback(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_show(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_start(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_watch(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_tokens_create(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_validate(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_version(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_wait(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_whoami(struct context *context, const struct arguments *arguments);

@@ -1,0 +1,28 @@
+#pragma once
+/*
+ * cli/fetch.h - things of a kind from the server, over all pages.
+ */
+
+#include "cli/arguments.h"
+#include "cli/kind.h"
+
+#define FETCH_ITEMS_MAX 1000000 /* items of one list that are held; more: said, and cut */
+
+/*
+ * All items of a kind that the options choose (--tenant, --node, --selector, --after, --limit), as
+ * one array. Reasons of failures stand on the error stream already. *out is owned by the caller.
+ */
+enum exit_code fetch_list(struct context *context, const struct kind *kind,
+                          const struct arguments *arguments, json_t **out);
+/* One thing by its name (NULL: the kind has only one). */
+enum exit_code fetch_one(struct context *context, const struct kind *kind, const char *name,
+                         const struct arguments *arguments, struct reply *out);
+
+/* A call of a kind's operation with the path parameters that name and options give.
+ * ERR_INVALID: one is missing, or this server's API has no such operation. */
+ERR_MUST_CHECK enum err_code fetch_call(const struct kind *kind, const char *operation,
+                                        const char *name, const struct arguments *arguments,
+                                        struct call *out, struct err *err);
+/* The rows of a kind whose document is a map (policies): each with its name and its parent's. */
+ERR_MUST_CHECK enum err_code fetch_rows(const struct kind *kind, const char *parent,
+                                        const json_t *document, json_t *out, struct err *err);
