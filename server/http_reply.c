@@ -19,6 +19,18 @@
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "                 \
     "frame-ancestors 'none'"
 
+/* Of everything else: nothing of it is a page. */
+#define CSP_DATA "default-src 'none'; frame-ancestors 'none'"
+/* What every answer carries. Nothing here or elsewhere lets another origin's page read one. */
+static const struct {
+    const char *name, *value;
+} strict_headers[] = {
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"X-Frame-Options", "DENY"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+};
+
 struct answer {
     int status;
     const char *content_type, *etag, *location;
@@ -84,18 +96,17 @@ static void add_headers(struct request *request, const struct answer *answer)
     if (type != NULL)
         add(response, "Content-Type", type);
     add(response, "X-Request-Id", request->id);
-    add(response, "X-Content-Type-Options", "nosniff");
+    for (size_t i = 0; i < sizeof(strict_headers) / sizeof(strict_headers[0]); i++)
+        add(response, strict_headers[i].name, strict_headers[i].value);
+    bool html = type != NULL && strncmp(type, "text/html", 9) == 0;
+    if (!has_extra(request, "Content-Security-Policy"))
+        add(response, "Content-Security-Policy", html ? CSP_HTML : CSP_DATA);
     if (!has_extra(request, "Cache-Control"))
         add(response, "Cache-Control", answer->cacheable ? "private, no-cache" : "no-store");
     if (answer->etag != NULL && answer->etag[0] != '\0')
         add(response, "ETag", answer->etag);
     if (answer->location != NULL)
         add(response, "Location", answer->location);
-    if (type != NULL && strncmp(type, "text/html", 9) == 0) {
-        if (!has_extra(request, "Content-Security-Policy"))
-            add(response, "Content-Security-Policy", CSP_HTML);
-        add(response, "Referrer-Policy", "no-referrer");
-    }
     add_by_status(request, response, answer->status);
     for (size_t i = 0; i < request->extra_count; i++)
         add(response, request->extra[i].name, request->extra[i].value);
