@@ -79,6 +79,14 @@ void api_tokens_list(struct request *request);
 void api_token_get(struct request *request);
 void api_token_post(struct request *request);
 void api_token_delete(struct request *request);
+/* api_certificates.c */
+void api_ca_get(struct request *request);
+void api_node_certificates(struct request *request);
+void api_node_certificates_delete(struct request *request);
+/* api_enrol.c */
+void api_node_join_token(struct request *request);
+void api_agent_enrol(struct request *request);
+void api_agent_renew(struct request *request);
 /* api_agent.c */
 void api_agent_inventory(struct request *request);
 void api_agent_plan(struct request *request);

@@ -113,6 +113,13 @@ void api_node_token(struct request *request)
 {
     if (!api_check_name(request, request_param(request, 0), "node"))
         return;
+    if (((struct app *)request_app(request))->tls != NULL) {
+        request_reply_problem(request, 409, "agent-tokens-off", NULL, NULL,
+                              "this server has TLS, so its agents have certificates: POST "
+                              "/v1/nodes/%s/join-token instead",
+                              request_param(request, 0));
+        return;
+    }
     struct token_task *tt = task_new(request, run_node_token);
     if (tt == NULL)
         return;

@@ -13,6 +13,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "db/tables.h"
+#include "server/app_tls.h"
+#include "server/enrol.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
 #include "server/route.h"
@@ -52,6 +54,8 @@ static enum err_code on_start(void *arg, struct db_tx *tx, struct err *err)
     enum err_code code = world_load(app, db_tx_ro(tx), true, &app->world, err);
     if (code == ERR_OK)
         code = event_bounds(db_tx_ro(tx), &oldest, &newest, err);
+    if (code == ERR_OK)
+        code = enrol_load(app, db_tx_ro(tx), err);
     if (code != ERR_OK)
         return code;
     event_hub_start(app->events, newest);
@@ -84,7 +88,12 @@ static void on_rolled_back(void *arg, struct db_tx *tx)
 static bool authenticate(void *arg, const struct credentials *given, struct principal *out)
 {
     struct app *app = arg;
-    if (!auth_check(app->auth, given, out))
+    bool by_token = given->bearer != NULL || given->session != NULL;
+    if (by_token ? !auth_check(app->auth, given, out)
+                 : !enrol_check(app, given->certificate, app->clock->wall_us(app->clock), out))
+        return false;
+    /* Agents' tokens are for loopback without TLS (decision 9). */
+    if (out->role == ROLE_AGENT && by_token && app->tls != NULL)
         return false;
     if (out->role == ROLE_AGENT)
         status_touch(app->status, out->node, app->clock->wall_us(app->clock));
@@ -232,6 +241,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
     if (code == ERR_OK)
         code = compat_builtin(&app->compat, err);
     if (code == ERR_OK)
+        code = certs_new(&app->certs, err);
+    if (code == ERR_OK)
         code = make_openapi(app, err);
     return code;
 }
@@ -262,9 +273,11 @@ static enum err_code write_url(const struct app *app, const struct app_config *c
                                struct err *err)
 {
     char path[APP_PATH_MAX], url[128];
-    bool v6 = strchr(config->address, ':') != NULL;
-    int n = snprintf(url, sizeof(url), "http://%s%s%s:%u\n", v6 ? "[" : "", config->address,
-                     v6 ? "]" : "", (unsigned)http_server_port(app->http));
+    /* For programs on this host: who listens everywhere is found on loopback. */
+    bool v6 = strchr(config->address, ':') != NULL, any = address_is_any(config->address);
+    const char *address = !any ? config->address : v6 ? "::1" : "127.0.0.1";
+    int n = snprintf(url, sizeof(url), "http%s://%s%s%s:%u\n", app->tls != NULL ? "s" : "",
+                     v6 ? "[" : "", address, v6 ? "]" : "", (unsigned)http_server_port(app->http));
     snprintf(path, sizeof(path), "%s/url", config->data_dir);
     log_info("stellard", "ready: %.*s data=%s", n - 1, url, config->data_dir);
     return file_write_atomic(path, url, (size_t)n, 0644, err);
@@ -282,6 +295,8 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     if (code == ERR_OK)
         code = open_store(app, config->data_dir, err);
     if (code == ERR_OK)
+        code = app_tls_open(app, config, err);
+    if (code == ERR_OK)
         code = make_admin(app, config->data_dir, err);
     const struct http_config http = {
         .address = config->address,
@@ -291,6 +306,7 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
         .app = app,
         .authenticate = authenticate,
         .clock = app->clock,
+        .tls = app->tls,
     };
     if (code == ERR_OK)
         code = http_server_start(&http, &server, err);
@@ -320,6 +336,9 @@ void app_free(struct app *app)
     waiters_free(app->waiters);
     event_hub_free(app->events);
     compat_free(app->compat);
+    certs_free(app->certs);
+    tls_free(app->tls);
+    tls_ca_free(app->ca);
     blob_unref(app->openapi);
     free(app);
 }

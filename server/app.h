@@ -13,11 +13,15 @@
 #include "db/db.h"
 #include "fleet/compat.h"
 #include "server/auth.h"
+#include "server/certs.h"
 #include "server/effects.h"
 #include "server/event_hub.h"
 #include "server/http.h"
 #include "server/publish.h"
 #include "server/status.h"
+#include "server/tls_ca.h"
+#include "server/tls_identity.h"
+#include "server/tls_names.h"
 #include "server/waiters.h"
 #include "server/world.h"
 
@@ -37,6 +41,10 @@ struct app {
     bool rollouts_queued;     /* writer thread: a write of server/rollouts is on its way */
     struct event_hub *events; /* any thread */
     struct compat *compat;    /* immutable: the hardware rules */
+    struct certs *certs;      /* any thread */
+    struct tls_ca *ca;        /* any thread */
+    struct tls *tls;          /* any thread; NULL = plain HTTP */
+    struct tls_names names;   /* of our own certificate */
     struct blob *openapi;
     int64_t start_us;
 };
@@ -45,11 +53,19 @@ struct app_config {
     const char *data_dir;
     const char *address;
     uint16_t port;
+    bool tls;
+    const char *cert_file, *key_file; /* the operator's certificate; NULL = our own */
+    const char *const *names;         /* of our own certificate, ended by NULL; NULL = none given */
 };
 
-/* Opens DATA/stellar.db, makes DATA/admin.token at first start, listens, writes DATA/url. */
+/* Opens DATA/stellar.db and the authority in DATA/ca.key and ca.crt, makes DATA/admin.token at
+ * first start, listens, writes DATA/url. */
 ERR_MUST_CHECK enum err_code app_new(const struct app_config *config, struct app **out,
                                      struct err *err);
+/* SIGHUP: takes a new server certificate now. */
+void app_tls_reload(struct app *app);
+/* Once a minute: takes one when it is time, or when the operator's files have changed. */
+void app_tls_tick(struct app *app);
 /* Answers what waits, ends the HTTP threads, then the store. */
 void app_free(struct app *app);
 OWN_DEFINE(app, struct app *, app_free)

@@ -13,6 +13,7 @@ struct effect {
     struct effect *next;
     struct publish_entry *entry; /* owned; or */
     struct auth_token *token;    /* owned; or */
+    struct cert *cert;           /* owned; or */
     enum effect_kind kind;
     char name[PUBLISH_KEY_SIZE];
 };
@@ -49,6 +50,17 @@ enum err_code effects_token(struct effects *effects, struct auth_token *token, s
         return err_nomem(err);
     }
     effect->token = token;
+    return ERR_OK;
+}
+
+enum err_code effects_cert(struct effects *effects, struct cert *cert, struct err *err)
+{
+    struct effect *effect = append(effects);
+    if (effect == NULL) {
+        free(cert);
+        return err_nomem(err);
+    }
+    effect->cert = cert;
     return ERR_OK;
 }
 
@@ -97,7 +109,14 @@ static void commit_named(const struct effect *effect, struct app *app)
     case EFFECT_WAKE:
         waiters_wake(app->waiters, effect->name);
         break;
+    case EFFECT_CERTS_END:
+        certs_end_node(app->certs, effect->name);
+        break;
+    case EFFECT_CERTS_OTHERS:
+        certs_end_others(app->certs, effect->name);
+        break;
     case EFFECT_NODE_REMOVED:
+        certs_end_node(app->certs, effect->name);
         status_remove(app->status, effect->name);
         plan_key(effect->name, key);
         publish_remove(app->publish, key);
@@ -115,6 +134,8 @@ void effects_commit(struct effects *effects, struct app *app)
             publish_put(app->publish, effect->entry);
         else if (effect->token != NULL)
             auth_put(app->auth, effect->token, true);
+        else if (effect->cert != NULL)
+            certs_put(app->certs, effect->cert);
         else
             commit_named(effect, app);
         free(effect);
@@ -129,6 +150,7 @@ void effects_drop(struct effects *effects)
         effects->first = effect->next;
         publish_entry_free(effect->entry);
         free(effect->token);
+        free(effect->cert);
         free(effect);
     }
     effects->last = NULL;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "server/auth.h"
+#include "server/certs.h"
 #include "server/publish.h"
 
 struct app;
@@ -24,6 +25,8 @@ enum effect_kind {
     EFFECT_END_TENANT,     /* tenant */
     EFFECT_NODE_REMOVED,   /* node's name */
     EFFECT_WAKE,           /* key that requests wait for */
+    EFFECT_CERTS_END,      /* node's name */
+    EFFECT_CERTS_OTHERS,   /* fingerprint of the one that stays */
 };
 
 /* All take over what they are given, also on failure. */
@@ -31,6 +34,8 @@ ERR_MUST_CHECK enum err_code effects_publish(struct effects *effects, struct pub
                                              struct err *err);
 ERR_MUST_CHECK enum err_code effects_token(struct effects *effects, struct auth_token *token,
                                            struct err *err);
+ERR_MUST_CHECK enum err_code effects_cert(struct effects *effects, struct cert *cert,
+                                          struct err *err);
 ERR_MUST_CHECK enum err_code effects_add(struct effects *effects, enum effect_kind kind,
                                          const char *name, struct err *err);
 

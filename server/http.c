@@ -122,6 +122,11 @@ static void library_log(void *cls, const char *fmt, va_list ap)
 static enum err_code daemon_start(struct http_server *server, struct err *err)
 {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    struct MHD_OptionItem tls[HTTP_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
+    if (server->config.tls != NULL) {
+        flags |= MHD_USE_TLS;
+        http_tls_options(tls);
+    }
     server->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, library_log,
         NULL, MHD_OPTION_LISTEN_SOCKET, server->listen_fd, MHD_OPTION_THREAD_POOL_SIZE,
@@ -130,7 +135,7 @@ static enum err_code daemon_start(struct http_server *server, struct err *err)
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_MEMORY,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, http_on_uri, server,
         MHD_OPTION_NOTIFY_CONNECTION, http_on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
-        http_on_completed, server, MHD_OPTION_END);
+        http_on_completed, server, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     if (server->daemon == NULL)
         return err_set_errno(err, ERR_IO, errno, "the HTTP server did not start");
     return ERR_OK;

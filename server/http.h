@@ -30,6 +30,7 @@
 #define HTTP_REQUEST_ID_SIZE 40
 
 struct http_server;
+struct tls;
 struct request; /* one exchange */
 struct route;
 struct sockaddr;
@@ -70,15 +71,16 @@ enum scope {
 
 struct principal {
     enum role role;
-    uint32_t scopes;     /* enum scope */
-    bool by_cookie;      /* of a session: unsafe methods must come from our own pages */
-    int64_t expires_us;  /* of the credential; 0 = never */
-    int32_t wait_s;      /* > 0: over its rate, refused with 429 for so long */
-    char name[112];      /* "token:ID", "user:NAME" (of a session), "node:n1"; for audit */
-    char credential[24]; /* public id of the token or session; "" = a certificate's, a node's */
-    char user[100];      /* whose session or token it is; "" = no user's */
-    char tenant[64];     /* of tenant roles */
-    char node[64];       /* of agents */
+    uint32_t scopes;      /* enum scope */
+    bool by_cookie;       /* of a session: unsafe methods must come from our own pages */
+    int64_t expires_us;   /* of the credential; 0 = never */
+    int32_t wait_s;       /* > 0: over its rate, refused with 429 for so long */
+    char name[112];       /* "token:ID", "user:NAME" (of a session), "node:n1"; for audit */
+    char credential[24];  /* public id of the token or session; "" = a certificate's, a node's */
+    char user[100];       /* whose session or token it is; "" = no user's */
+    char tenant[64];      /* of tenant roles */
+    char node[64];        /* of agents */
+    char certificate[65]; /* fingerprint of the client certificate that showed it; "" = none */
 };
 
 /* What a request brought to show who calls; each NULL when it is not there. Borrowed. */
@@ -100,6 +102,7 @@ struct http_config {
      * thread. */
     bool (*authenticate)(void *app, const struct credentials *given, struct principal *out);
     struct clock *clock; /* NULL = clock_system() */
+    struct tls *tls;     /* borrowed, what to show to clients; NULL = plain HTTP */
     /* 0 = the default. For tests, and for operators with odd networks. */
     uint32_t request_deadline_ms; /* HTTP_REQUEST_DEADLINE_MS */
     uint32_t idle_ms;             /* of a connection between two requests; 75 s */

@@ -66,15 +66,35 @@ static const char *roles_text(uint32_t roles, char out[ROLES_TEXT_SIZE])
     return out;
 }
 
+static void refuse_peer(struct request *request, enum tls_peer peer)
+{
+    if (peer == TLS_PEER_EXPIRED)
+        http_refuse(request, 401, "certificate-expired",
+                    "the client certificate has expired; enrol the node with a new join token");
+    else if (peer == TLS_PEER_GOOD)
+        http_refuse(request, 401, "certificate-revoked",
+                    "the client certificate was revoked or replaced; enrol the node with a new "
+                    "join token");
+    else
+        http_refuse(request, 401, "certificate-untrusted",
+                    "the client certificate is not one that this server's authority has signed for "
+                    "a node");
+}
+
 static bool who_calls(struct request *request)
 {
     const struct http_config *config = &request->server->config;
     char session[HTTP_TOKEN_MAX + 1];
+    enum tls_peer peer = TLS_PEER_NONE;
     struct credentials given = {.peer = (const struct sockaddr *)&request->conn->address};
     if (request->authorization != NULL)
         given.bearer = bearer_token(request->authorization);
     else if (request->cookie != NULL && session_cookie(request->cookie, session))
         given.session = session;
+    else
+        peer = http_tls_peer(request);
+    if (peer == TLS_PEER_GOOD)
+        given.certificate = request->conn->certificate;
     bool any = given.bearer != NULL || given.session != NULL || given.certificate != NULL;
     bool known = any && config->authenticate != NULL &&
                  config->authenticate(config->app, &given, &request->principal);
@@ -83,7 +103,9 @@ static bool who_calls(struct request *request)
     if (known)
         return true;
     request->principal = (struct principal){.role = ROLE_NONE};
-    if (request->authorization == NULL && !any)
+    if (peer != TLS_PEER_NONE)
+        refuse_peer(request, peer);
+    else if (request->authorization == NULL && !any)
         http_refuse(request, 401, "unauthenticated",
                     "needs Authorization: Bearer with an API token, or the cookie of a session");
     else if (given.session != NULL)

@@ -37,6 +37,8 @@ static void conn_open(struct http_server *server, struct MHD_Connection *con, vo
         return; /* its requests are refused, see http_on_uri() */
     conn->fd = MHD_get_connection_info(con, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     conn_peer(conn, con);
+    if (server->config.tls != NULL)
+        http_tls_begin(server, conn, con);
     conn_deadline_set(conn, http_now_ns(server) + server->request_deadline_ns);
     atomic_store(&conn->idle, true);
     pthread_mutex_lock(&server->conns_lock);
@@ -59,6 +61,7 @@ static void conn_close(struct http_server *server, struct conn *conn)
     if (conn->next != NULL)
         conn->next->prev = conn->prev;
     pthread_mutex_unlock(&server->conns_lock);
+    http_tls_end(conn);
     free(conn);
 }
 

@@ -24,6 +24,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 
+#include "base/x509.h"
 #include "server/http.h"
 #include "server/http_url.h"
 #include "server/problem.h"
@@ -44,14 +45,27 @@
 #define HTTP_TYPE_JSON_PATCH  "application/json-patch+json"
 #define HTTP_TYPE_MERGE_PATCH "application/merge-patch+json"
 
+struct tls_identity;
+
+enum tls_peer {                       /* what a connection's client has shown */
+                TLS_PEER_UNKNOWN = 0, /* not looked at yet */
+                TLS_PEER_NONE,
+                TLS_PEER_GOOD,      /* our authority signed it for a client, and it is in force */
+                TLS_PEER_EXPIRED,   /* it was so once */
+                TLS_PEER_UNTRUSTED, /* any other */
+};
+
 struct conn { /* one TCP connection */
     struct conn *prev, *next;
     int fd;
-    _Atomic int64_t deadline_ns; /* cut after it; INT64_MAX = waits for us */
-    atomic_bool idle;            /* between two requests, or before the first */
-    bool used;                   /* had a request */
-    struct sockaddr_in6 address; /* of the peer; or a sockaddr_in */
-    char peer[INET6_ADDRSTRLEN]; /* the same as text */
+    _Atomic int64_t deadline_ns;   /* cut after it; INT64_MAX = waits for us */
+    atomic_bool idle;              /* between two requests, or before the first */
+    bool used;                     /* had a request */
+    struct sockaddr_in6 address;   /* of the peer; or a sockaddr_in */
+    char peer[INET6_ADDRSTRLEN];   /* the same as text */
+    struct tls_identity *identity; /* owned; what we show to it; NULL = no TLS */
+    enum tls_peer certificate_peer;
+    char certificate[X509_FINGERPRINT_SIZE]; /* with TLS_PEER_GOOD */
 };
 
 enum request_phase { PHASE_HEAD, PHASE_BODY, PHASE_DRAIN, PHASE_ANSWER };
@@ -189,6 +203,14 @@ struct http_origin {
 };
 /* http_auth.c: true = the caller is known and may; false = a refusal is made. */
 bool http_auth_check(struct request *request, const struct http_origin *from);
+
+/* http_tls.c; begin and end only where server->config.tls is set. */
+#define HTTP_TLS_OPTIONS 3
+void http_tls_options(struct MHD_OptionItem out[HTTP_TLS_OPTIONS]);
+void http_tls_begin(struct http_server *server, struct conn *conn, struct MHD_Connection *con);
+void http_tls_end(struct conn *conn);
+/* Never UNKNOWN. With GOOD, request->conn->certificate is set. The library's thread only. */
+enum tls_peer http_tls_peer(struct request *request);
 
 /* http_reply.c: the response of request->blob, which it takes; NULL = no memory. */
 struct MHD_Response *http_blob_response(struct request *request);

@@ -210,7 +210,7 @@ enum err_code request_duration(const struct request *request, const char *key, i
     static const struct {
         const char *unit;
         int64_t ns;
-    } units[] = {{"ms", NS_PER_MS}, {"s", NS_PER_S}, {"m", 60 * NS_PER_S}};
+    } units[] = {{"ms", NS_PER_MS}, {"s", NS_PER_S}, {"m", 60 * NS_PER_S}, {"h", 3600 * NS_PER_S}};
     const char *text = request_query(request, key);
     if (text == NULL) {
         *out_ns = default_ns;
@@ -227,5 +227,6 @@ enum err_code request_duration(const struct request *request, const char *key, i
         *out_ns = ns;
         return ERR_OK;
     }
-    return err_set(err, ERR_INVALID, "%s=%s is no duration such as 500ms, 30s or 2m", key, text);
+    return err_set(err, ERR_INVALID, "%s=%s is no duration such as 500ms, 30s, 2m or 1h", key,
+                   text);
 }

@@ -29,6 +29,7 @@ static const char *const ruled[] = {"dry_run", "message", "reason", "override", 
 static const char *const rollback[] = {"dry_run", "reason", "override", NULL};
 static const char *const diff[] = {"from", "to", NULL};
 static const char *const reason[] = {"reason", NULL};
+static const char *const join[] = {"expires", "reason", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
 static const char *const items[] = {"node", "page_size", "page_token", NULL};
 static const char *const found[] = {"rule", "severity", "page_size", "page_token", NULL};
@@ -84,6 +85,10 @@ const struct route routes[] = {
     {"PATCH", N, OPS, PATCH, api_node_patch, "node_patch", change},
     {"DELETE", N, OPS, REMOVE, api_node_delete, "node_delete", change},
     {"POST", N "/token", OPS, ROUTE_IDEMPOTENT, api_node_token, "node_token", reason},
+    {"POST", N "/join-token", OPS, ROUTE_IDEMPOTENT, api_node_join_token, "node_join_token", join},
+    {"GET", N "/certificates", STAFF, 0, api_node_certificates, "node_certificates", none},
+    {"DELETE", N "/certificates", OPS, 0, api_node_certificates_delete, "node_certificates_delete",
+     reason},
     {"GET", N "/plan", STAFF, 0, api_node_plan, "node_plan", none},
     {"GET", N "/state", STAFF, 0, api_node_state, "node_state", none},
     {"GET", N "/inventory", STAFF, 0, api_node_inventory, "node_inventory", none},
@@ -115,6 +120,9 @@ const struct route routes[] = {
     {"GET", "/v1/tokens/{id}", ADMIN, 0, api_token_get, "token_get", none},
     {"DELETE", "/v1/tokens/{id}", ADMIN, 0, api_token_delete, "token_delete", reason},
 
+    {"GET", "/v1/ca", 0, ROUTE_OPEN, api_ca_get, "ca_get", none},
+    {"POST", "/v1/agent/enrol", 0, ROUTE_OPEN | ROUTE_JSON, api_agent_enrol, "agent_enrol", none},
+    {"POST", "/v1/agent/renew", AGENT, ROUTE_JSON, api_agent_renew, "agent_renew", none},
     {"PUT", "/v1/agent/inventory", AGENT, AGENT_REPORT, api_agent_inventory, "agent_inventory",
      none},
     {"GET", "/v1/agent/plan", AGENT, 0, api_agent_plan, "agent_plan", plan},
