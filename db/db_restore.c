@@ -46,6 +46,16 @@ static void remove_incoming(const struct restore *r)
             unlink(path);
 }
 
+/* Opening the copy would make a new store of an empty file. */
+static enum err_code check_ours(struct db_conn *conn, struct err *err)
+{
+    int64_t id = 0;
+    enum err_code code = stmt_number(conn, "PRAGMA application_id", NO_VALUES, &id, err);
+    if (code == ERR_OK && id != DB_APPLICATION_ID)
+        return err_set(err, ERR_INVALID, "this is no copy of stellard's store");
+    return code;
+}
+
 /* Reads `from` alone: what lies beside it (a log of a store that was copied by hand) counts. */
 static enum err_code fetch(const struct restore *r, struct err *err)
 {
@@ -53,7 +63,9 @@ static enum err_code fetch(const struct restore *r, struct err *err)
     enum err_code code = conn_open(&from, r->from, SQLITE_OPEN_READONLY, err);
     if (code != ERR_OK)
         return code;
-    code = conn_copy_to(&from, r->incoming, err);
+    code = check_ours(&from, err);
+    if (code == ERR_OK)
+        code = conn_copy_to(&from, r->incoming, err);
     conn_close(&from);
     return code;
 }
