@@ -139,8 +139,8 @@ static bool is_known(const struct agent *agent, const struct plan *plan)
     reconcile_known(r, known_tag);
     if (strcmp(tag, known_tag) != 0)
         return false;
-    if (known == NULL && reconcile_has_expired(r))
-        return true;
+    if (known == NULL && (reconcile_has_expired(r) || reconcile_left_ns(r) >= 0))
+        return true; /* the same trial neither runs twice nor longer */
     if (known == NULL)
         known = reconcile_standing(r);
     return known->generation == plan->generation;

@@ -62,7 +62,7 @@ struct run {
     const struct plan *plan;
     const struct plan *view; /* what is observed: plan, or `merged` */
     struct plan *merged;     /* owned */
-    struct plan *back;       /* owned; of RECONCILE_RETURN: it is `plan` then */
+    struct plan *back;       /* owned; the way back from a trial: it is `plan` then */
     struct state before, after;
     bool has_after; /* after was observed */
     struct plan_steps steps;
@@ -97,7 +97,7 @@ static enum err_code tell_state(struct run *run, const struct state *state, stru
 {
     struct receipt *receipt = run->out->receipt;
     const struct plan *meant = run->plan;
-    if (run->cause == RECONCILE_RETURN)
+    if (run->back != NULL)
         meant = run->r->good != NULL ? run->r->good : run->r->confirm.plan;
     enum err_code code = plan_observed_digest(meant, state, receipt->observed, err);
     if (code != ERR_OK)
@@ -114,7 +114,7 @@ static enum err_code diff(const struct run *run, const struct state *state, stru
                           struct err *err)
 {
     const struct reconcile *r = run->r;
-    if (run->cause == RECONCILE_RETURN)
+    if (run->back != NULL)
         return fallback_diff(run->plan, r->good, &r->confirm.undo, state, out, err);
     return plan_diff(run->plan, state, out, err);
 }
@@ -123,7 +123,7 @@ static enum err_code diff(const struct run *run, const struct state *state, stru
 static enum err_code look(struct run *run, bool *out_refused, struct err *err)
 {
     struct reconcile *r = run->r;
-    enum err_code code = look_view(r, run->plan, run->cause == RECONCILE_RETURN, &run->merged, err);
+    enum err_code code = look_view(r, run->plan, run->back != NULL, &run->merged, err);
     if (code != ERR_OK)
         return code;
     run->view = run->merged != NULL ? run->merged : run->plan;
@@ -173,7 +173,7 @@ static enum err_code stand(struct run *run, struct err *err)
             settle_expired(r);
         return ERR_OK;
     }
-    if (run->plan != r->latest)
+    if (run->cause != RECONCILE_PLAN || r->latest == NULL)
         return ERR_OK;
     bool nothing_new = r->good != NULL && strcmp(r->good->digest, r->latest->digest) == 0;
     if (!plan_is_final(r->latest) && !nothing_new)
@@ -380,7 +380,9 @@ static enum err_code change_node(struct run *run, struct err *err)
 {
     struct reconcile *r = run->r;
     struct err why = ERR_INIT;
-    if (journal_write(r->state_dir, run->plan, r->boot_id, &run->steps, &why)) {
+    /* Of a way back that was asked for: its digest is the plan's that will stand. */
+    const struct plan *plan = run->cause == RECONCILE_PLAN && run->back ? r->latest : run->plan;
+    if (journal_write(r->state_dir, plan, r->boot_id, &run->steps, &why)) {
         err_context(&why, "nothing was changed, the journal cannot be written");
         return refuse(run, &why, true);
     }
@@ -441,9 +443,11 @@ static enum err_code choose(struct run *run, struct err *err)
     struct reconcile *r = run->r;
     if (run->cause != RECONCILE_RETURN)
         run->plan = run->cause == RECONCILE_PLAN ? r->latest : reconcile_standing(r);
-    if (run->cause != RECONCILE_RETURN || r->confirm.state != CONFIRM_ARMED)
+    if (run->cause == RECONCILE_RETURN ? r->confirm.state != CONFIRM_ARMED
+                                       : run->cause != RECONCILE_PLAN || !settle_is_return(r))
         return ERR_OK;
-    reconcile_save_left(r, true); /* none: a crash or reboot on the way back does not go forward */
+    if (run->cause == RECONCILE_RETURN)
+        reconcile_save_left(r, true); /* none: a crash or reboot on the way goes on back */
     if (reconcile_is_killed(r))
         return reconcile_killed(err);
     enum err_code code = fallback_plan(r->node, r->good, &r->confirm.undo, &run->back, err);
@@ -455,7 +459,9 @@ static enum err_code one_run(struct run *run, struct err *err)
 {
     struct reconcile *r = run->r;
     bool refused = false;
-    const struct plan *told = run->cause == RECONCILE_RETURN ? r->confirm.plan : run->plan;
+    const struct plan *told = run->back == NULL                ? run->plan
+                              : run->cause == RECONCILE_RETURN ? r->confirm.plan
+                                                               : r->latest;
     enum err_code code = report_new(told, r->clock, &run->out->receipt, err);
     if (code == ERR_OK)
         code = confirm(run, &refused, err);

@@ -10,6 +10,12 @@
 #include "base/json.h"
 #include "base/log.h"
 
+bool settle_is_return(const struct reconcile *r)
+{
+    return r->latest != NULL && r->good != NULL && r->confirm.state == CONFIRM_ARMED &&
+           strcmp(r->latest->digest, r->good->digest) == 0;
+}
+
 static enum err_code store_latest(const struct reconcile *r, struct err *err)
 {
     OWN(json) json_t *document = plan_to_json(r->latest);

@@ -6,6 +6,10 @@
 
 #include "agent/reconcile_private.h"
 
+/* The latest plan returns the node from its trial: more goes back than the good plan's own knobs.
+ */
+bool settle_is_return(const struct reconcile *r);
+
 /* r->latest stands for good: plan.json, then no trial. A plan that cannot be stored is still good;
  * the receipt says so. */
 void settle_final(struct reconcile *r, struct receipt *receipt);

@@ -159,7 +159,6 @@ static void a_plan_on_trial_stands_and_the_good_one_stays(void **state)
     struct life life;
     struct outcome out;
     char b[DIGEST_TEXT_MAX];
-    char *wanted = picture_of(plan_b);
     digest_of(plan_b, b);
     begin(&life);
     assert_true(apply(&life, make_plan(1, plan_a)));
@@ -180,7 +179,6 @@ static void a_plan_on_trial_stands_and_the_good_one_stays(void **state)
     char *now = picture(life.dp);
     assert_contains(now, "9000");
     free(now);
-    free(wanted);
     end(&life);
 }
 
@@ -381,16 +379,46 @@ static void a_trial_of_what_is_good_already_has_nothing_to_go_back_to(void **sta
     end(&life);
 }
 
-static void a_return_plan_ends_the_trial(void **state)
+static void a_return_plan_takes_the_trial_back_wholly(void **state)
 {
     (void)state;
+    char *wanted = picture_of(plan_a);
+    char a[DIGEST_TEXT_MAX];
     struct life life;
+    struct outcome out;
+    digest_of(plan_a, a);
     begin_trial(&life, plan_a);
-    assert_true(apply(&life, make_plan(1, plan_a)));
+    reconcile_take(life.r, make_plan(1, plan_a));
+    assert_true(pass(&life, RECONCILE_PLAN, &out));
+    assert_int_equal(out.receipt->result, RECEIPT_APPLIED);
+    assert_string_equal(out.receipt->digest, a);
+    assert_string_equal(out.receipt->observed, a);
+    assert_string_equal(out.receipt->rollout, "");
+    outcome_release(&out);
+    assert_picture(life.dp, wanted); /* the rate and the parameter that only b names, too */
     assert_int_equal(reconcile_left_ns(life.r), -1);
     assert_false(kept(life.dir, CONFIRM_FILE));
     assert_int_equal(reconcile_standing(life.r)->generation, 1);
     end(&life);
+    free(wanted);
+}
+
+static void a_return_plan_that_fails_leaves_the_trial_running(void **state)
+{
+    (void)state;
+    struct life life;
+    struct outcome out;
+    begin_trial(&life, plan_a);
+    char *standing = picture(life.dp);
+    dp_sim_fail_apply(life.dp, 6, true);
+    reconcile_take(life.r, make_plan(1, plan_a));
+    assert_true(pass(&life, RECONCILE_PLAN, &out));
+    assert_int_equal(out.receipt->result, RECEIPT_ROLLED_BACK);
+    outcome_release(&out);
+    assert_picture(life.dp, standing);
+    assert_int_equal(reconcile_left_ns(life.r), TIMEOUT_S * NS_PER_S);
+    end(&life);
+    free(standing);
 }
 
 static void a_late_confirmation_applies_the_plan_again_for_good(void **state)
@@ -608,9 +636,9 @@ static bool killed_at(int k, const struct row *first, enum act what)
         assert_string_equal(now, bare);
     else if (strcmp(standing->digest, digest) == 0)
         assert_string_equal(now, b);
-    else if (what == ACT_EXPIRE || what == ACT_ARM)
+    else if (first != NULL || what == ACT_ARM)
         assert_string_equal(now, a);
-    else /* a plan that leaves b's rate and parameter out leaves them as they are */
+    else /* not a way back: a plan that leaves b's rate and parameter out leaves them as they are */
         assert_contains(now, "10.1.0.0/16");
     if (what == ACT_EXPIRE) {
         assert_true(reconcile_has_expired(life.r));
@@ -750,7 +778,8 @@ int main(void)
         cmocka_unit_test(a_trial_that_is_refused_or_rolled_back_arms_nothing),
         cmocka_unit_test(a_failing_second_trial_leaves_the_first_one_running),
         cmocka_unit_test(a_trial_of_what_is_good_already_has_nothing_to_go_back_to),
-        cmocka_unit_test(a_return_plan_ends_the_trial),
+        cmocka_unit_test(a_return_plan_takes_the_trial_back_wholly),
+        cmocka_unit_test(a_return_plan_that_fails_leaves_the_trial_running),
         cmocka_unit_test(a_late_confirmation_applies_the_plan_again_for_good),
         cmocka_unit_test(a_way_back_that_fails_is_tried_again),
         cmocka_unit_test(a_timer_that_cannot_be_stored_takes_the_plan_back),
