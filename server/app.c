@@ -301,6 +301,7 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     const struct http_config http = {
         .address = config->address,
         .port = config->port,
+        .listen_fd = config->listen_fd,
         .routes = routes,
         .route_count = route_count,
         .app = app,

@@ -56,6 +56,7 @@ struct app_config {
     bool tls;
     const char *cert_file, *key_file; /* the operator's certificate; NULL = our own */
     const char *const *names;         /* of our own certificate, ended by NULL; NULL = none given */
+    int listen_fd;                    /* a listening socket that is taken over; 0 = none */
 };
 
 /* Opens DATA/stellar.db and the authority in DATA/ca.key and ca.crt, makes DATA/admin.token at

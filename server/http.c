@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <limits.h>
 #include <netinet/in.h>
@@ -39,11 +40,37 @@ static void address_fill(const char *address, uint16_t port, struct sockaddr_sto
     }
 }
 
+static enum err_code port_find(struct http_server *server, struct err *err)
+{
+    struct sockaddr_storage address;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    socklen_t len = sizeof(address);
+    if (getsockname(server->listen_fd, (struct sockaddr *)&address, &len) != 0)
+        return err_set_errno(err, ERR_IO, errno, "the port of the listening socket");
+    memcpy(&v4, &address, sizeof(v4));
+    memcpy(&v6, &address, sizeof(v6));
+    server->port = ntohs(address.ss_family == AF_INET ? v4.sin_port : v6.sin6_port);
+    return ERR_OK;
+}
+
+/* A service manager's socket. It keeps the socket, and others may come to use it after us. */
+static enum err_code listen_take(struct http_server *server, struct err *err)
+{
+    int fd = server->config.listen_fd, flags = fcntl(fd, F_GETFL);
+    server->listen_fd = fd;
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+        return err_set_errno(err, ERR_IO, errno, "the listening socket");
+    return port_find(server, err);
+}
+
 static enum err_code listen_open(struct http_server *server, struct err *err)
 {
     const struct http_config *config = &server->config;
     struct sockaddr_storage address;
     socklen_t len;
+    if (config->listen_fd > 0)
+        return listen_take(server, err);
     address_fill(config->address, config->port, &address, &len);
     if (len == 0)
         return err_set(err, ERR_INVALID, "'%s' is no IPv4 or IPv6 address", config->address);
@@ -56,15 +83,7 @@ static enum err_code listen_open(struct http_server *server, struct err *err)
     if (bind(fd, (const struct sockaddr *)&address, len) != 0 || listen(fd, LISTEN_BACKLOG) != 0)
         return err_set_errno(err, ERR_IO, errno, "cannot listen on %s port %u", config->address,
                              (unsigned)config->port);
-    len = sizeof(address);
-    if (getsockname(fd, (struct sockaddr *)&address, &len) != 0)
-        return err_set_errno(err, ERR_IO, errno, "the port of the listening socket");
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    memcpy(&v4, &address, sizeof(v4));
-    memcpy(&v6, &address, sizeof(v6));
-    server->port = ntohs(address.ss_family == AF_INET ? v4.sin_port : v6.sin6_port);
-    return ERR_OK;
+    return port_find(server, err);
 }
 
 /*
@@ -78,6 +97,21 @@ static void listen_end(struct http_server *server)
     struct sock_fprog program = {.len = 1, .filter = &drop};
     if (setsockopt(server->listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
         log_debug("http", "new connections come while the server stops: %s", strerror(errno));
+}
+
+/* The library shuts its listening socket down, also for the service manager that lent it and for
+ * whom it lends it to next: it gets another one to shut down. */
+static void listen_give_back(const struct http_server *server)
+{
+    int nothing = 0;
+    if (server->config.listen_fd <= 0)
+        return;
+    setsockopt(server->listen_fd, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof(nothing));
+    int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (other < 0 || dup2(other, server->listen_fd) < 0)
+        log_warning("http", "cannot give the socket back whole: %s", strerror(errno));
+    if (other >= 0)
+        close(other);
 }
 
 /* The library's own default is 1,020 connections; each needs a descriptor. */
@@ -241,6 +275,7 @@ void http_server_stop(struct http_server *server)
     /* The library aborts the process when it is stopped with a suspended connection. */
     while (http_wait_count(server) > 0 || atomic_load(&server->resumers) > 0)
         pause_ns(STOP_LOOK_NS);
+    listen_give_back(server);
     MHD_stop_daemon(server->daemon); /* closes the listening socket */
     server->listen_fd = -1;
     http_wait_end(server);

@@ -95,6 +95,7 @@ struct credentials {
 struct http_config {
     const char *address; /* "127.0.0.1" or "::1", ... */
     uint16_t port;       /* 0 = any free */
+    int listen_fd;       /* > 0: this listening socket instead of address and port; it goes on */
     const struct route *routes;
     size_t route_count;
     void *app; /* request_app() */

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "server/http.h"
 
@@ -35,3 +36,6 @@ struct route {
 
 extern const struct route routes[];
 extern const size_t route_count;
+
+/* The table as text, a line a row (stellard --routes). */
+void routes_print(FILE *out);

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""stellard under a service manager: notifications, watchdog, a socket handed over, configuration file, logs;
+and what is done with a store that nobody runs: backup, restore, check."""
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import time
+
+from lib import FABRIC, CALL_S, START_S, Server, Tap, arguments, finish, must
+
+
+def run(args, *words, env=None, timeout=START_S):
+    return subprocess.run([os.path.join(args.objdir, "stellard"), *words], capture_output=True, text=True,
+                          timeout=timeout, env=dict(os.environ, **(env or {})))
+
+
+class Managed(Server):
+    """Started as a service manager does: socket on descriptor 3, messages to a socket of ours."""
+
+    def launch(self, listening, config, more=()):
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify.bind(os.path.join(self.data, f"notify{time.monotonic_ns()}"))
+        self.notify.settimeout(START_S)
+        self.log = open(os.path.join(self.data, "log"), "ab")
+        env = dict(os.environ, NOTIFY_SOCKET=self.notify.getsockname(), WATCHDOG_USEC="600000", LISTEN_FDS="1")
+        # The variables must name the process's own number: a shell sets it and becomes the program.
+        self.proc = subprocess.Popen(
+            ["sh", "-c", 'export LISTEN_PID=$$; exec "$0" "$@"', os.path.join(self.args.objdir, "stellard"),
+             "--config", config, *more],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=env,
+            preexec_fn=lambda: os.dup2(listening.fileno(), 3), pass_fds=(3,))
+        self.port = listening.getsockname()[1]
+        return self
+
+    def ready(self):
+        self.hear("READY=1")
+        self.admin = open(os.path.join(self.data, "admin.token")).read().strip()
+        return self
+
+    def hear(self, wanted):
+        """The next message that is `wanted`; others are skipped."""
+        end = time.monotonic() + START_S
+        while time.monotonic() < end:
+            if self.notify.recv(4096).decode() == wanted:
+                return True
+        return False
+
+
+def service(tap, args):
+    server = Managed(args)
+    config = os.path.join(server.data, "stellard.json")
+    with open(config, "w") as out:
+        json.dump({"data": server.data, "listen": "127.0.0.1:1", "log-format": "json"}, out)
+    listening = socket.create_server(("127.0.0.1", 0))
+    server.launch(listening, config).ready()
+    tap.status(server.get("/v1/tenants"), 200, "the socket handed over is served, not the configured port")
+    tap.ok(server.hear("WATCHDOG=1") and server.hear("WATCHDOG=1"), "signs of life come again and again")
+    code = server.stop()
+    tap.ok(code == 0 and server.hear("STOPPING=1"), "its end is told", code)
+    lines = open(os.path.join(server.data, "log")).read().splitlines()
+    tap.ok(lines and all({"time", "level", "area", "msg"} == set(json.loads(line)) for line in lines),
+           "every line of the log is a JSON object", lines)
+    early = socket.create_connection(listening.getsockname(), timeout=CALL_S)
+    early.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    server.launch(listening, config, ["--log-format", "text"]).ready()
+    tap.ok(b"200 OK" in early.recv(4096), "who connected while nobody served is served by the next one")
+    early.close()
+    tap.status(server.get("/v1/tenants"), 200, "the socket is whole after a stop")
+    finish(tap, server, quiet=False)
+
+    server = Managed(args)
+    outside = socket.create_server(("0.0.0.0", 0))
+    proc = server.launch(outside, "/dev/null", ["--data", server.data, "--tls", "off"]).proc
+    tap.ok(proc.wait(START_S) == 2 and "/dev/null" in server.log_text(), "an empty file is no configuration",
+           server.log_text())
+    with open(config2 := os.path.join(server.data, "c.json"), "w") as out:
+        json.dump({"data": server.data, "tls": "off"}, out)
+    proc = server.launch(outside, config2).proc
+    tap.ok(proc.wait(START_S) == 2 and "loopback" in server.log_text(),
+           "a socket outside loopback cannot be served without TLS", server.log_text())
+    server.remove()
+
+
+def options(tap, args):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "c.json")
+        for text, wanted in (({"data": folder, "listen": "127.0.0.1:70000"}, "the port is 0 to 65535"),
+                             ({"data": folder, "lisen": "x"}, 'is "listen" meant?'),
+                             ({"data": folder, "tls": True}, "a text or a whole number is wanted"),
+                             ({"tls": "off"}, "--data is needed")):
+            with open(path, "w") as out:
+                json.dump(text, out)
+            answer = run(args, "--config", path, "--check-config")
+            tap.ok(answer.returncode == 2 and wanted in answer.stderr, f"{text} is refused: {wanted}", answer)
+        with open(path, "w") as out:
+            json.dump({"data": folder, "name": ["a.example", "b.example"], "tls": "on"}, out)
+        answer = run(args, "--config", path, "--check-config")
+        tap.ok(answer.returncode == 0 and not os.listdir(folder) == [], "a right file is said to be right", answer)
+        tap.equal(os.listdir(folder), ["c.json"], "checking a configuration makes nothing")
+    for words in (["--nothing"], ["--tls-cert", "x", "--data", "y"], ["backup", "--data", "x"], ["serve", "--out", "x"],
+                  ["fly"]):
+        answer = run(args, *words)
+        tap.ok(answer.returncode == 2 and answer.stderr.startswith("stellard: "), f"{words} is a wrong usage", answer)
+
+
+def offline(tap, args):
+    server = Server(args).start()
+    must(server.put("/v1/fabric", FABRIC), 201)
+    must(server.put("/v1/tenants/before", {}), 201)
+    copy = os.path.join(server.data, "copy.db")
+    answer = run(args, "backup", "--data", server.data, "--out", copy)
+    tap.ok(answer.returncode == 1 and "in use by process" in answer.stderr, "a store in use is not copied", answer)
+    server.stop()
+    answer = run(args, "backup", "--data", server.data, "--out", copy)
+    tap.ok(answer.returncode == 0 and "generation 2" in answer.stdout, "a stopped server's store is copied", answer)
+    answer = run(args, "backup", "--data", server.data, "--out", copy)
+    tap.ok(answer.returncode == 1 and "is there already" in answer.stderr, "a copy replaces no file", answer)
+    server.start()
+    must(server.put("/v1/tenants/after", {}), 201)
+    server.stop()
+    answer = run(args, "check", "--data", server.data)
+    tap.ok(answer.returncode == 0 and "generation 3" in answer.stdout, "a whole store is said to be whole", answer)
+    answer = run(args, "restore", "--data", server.data, "--from", copy)
+    tap.ok(answer.returncode == 0 and "generation 2" in answer.stdout and ".replaced-" in answer.stdout,
+           "the copy is put in place, and the old store's new name is said", answer)
+    server.start()
+    names = [t["name"] for t in server.get("/v1/tenants").json["items"]]
+    tap.equal(names, ["before"], "the server goes on from the copy, with the same admin")
+    server.stop()
+    with open(copy, "r+b") as file:
+        file.seek(8192)
+        file.write(os.urandom(20000))
+    answer = run(args, "restore", "--data", server.data, "--from", copy)
+    tap.ok(answer.returncode == 1, "a damaged copy is refused", answer)
+    server.start()
+    tap.status(server.get("/v1/tenants/before"), 200, "and the store is as it was")
+    finish(tap, server)
+
+
+def main():
+    args, tap = arguments(), Tap()
+    service(tap, args)
+    options(tap, args)
+    offline(tap, args)
+    tap.done()
+
+
+main()
