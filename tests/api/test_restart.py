@@ -126,7 +126,8 @@ def main():
     tap.status(server.get("/v1/tenants/a/policy", token=tokens["tenant-admin"]), 200,
                "the others do not end with it")
     finish(tap, server, "it ends cleanly again")
-    for bad in (["--listen", "0.0.0.0:0"], ["--listen", "127.0.0.1"], ["--listen", "[::]:0"], []):
+    for bad in (["--listen", "0.0.0.0:0", "--tls", "off"], ["--listen", "127.0.0.1"],
+                ["--listen", "[::]:0", "--tls", "off"], []):
         argv = [os.path.join(args.objdir, "stellard")] + (["--data", server.data] if bad else []) + bad
         out = subprocess.run(argv, capture_output=True, text=True, timeout=60)
         tap.ok(out.returncode in (1, 2) and out.stderr and not os.path.exists(server.data),
