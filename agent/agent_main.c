@@ -15,21 +15,21 @@
 
 #include "agent/agent.h"
 #include "agent/keep.h"
-#include "agent/link_http.h"
+#include "agent/way.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "datapath/dp_linux.h"
 #include "datapath/dp_sim.h"
 
-#define DEVICES_MAX    INVENTORY_PORTS_MAX
-#define TOKEN_FILE_MAX 4096
-#define STATE_DIR      "/var/lib/stellar-agent"
-#define BOOT_ID_PATH   "/proc/sys/kernel/random/boot_id"
+#define DEVICES_MAX  INVENTORY_PORTS_MAX
+#define STATE_DIR    "/var/lib/stellar-agent"
+#define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
 
 enum exit_status { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 
 struct options {
     const char *server, *node, *token_file, *state_dir, *root;
+    const char *join, *join_file, *server_ca;
     char *devices; /* owned copy, cut at the commas */
     const char *device[DEVICES_MAX + 1];
     bool sim, once;
@@ -43,6 +43,9 @@ enum option_id {
     OPTION_NODE,
     OPTION_DEVICES,
     OPTION_TOKEN_FILE,
+    OPTION_JOIN,
+    OPTION_JOIN_FILE,
+    OPTION_SERVER_CA,
     OPTION_STATE_DIR,
     OPTION_PROVIDER,
     OPTION_SIM_PORTS,
@@ -58,12 +61,17 @@ static const struct {
     const char *name, *arg, *text;
     int id;
 } rows[] = {
-    {"server", "URL", "the server, as http://127.0.0.1:8440; none: keep the last good plan",
+    {"server", "URL", "the server, as https://host:8440; none: keep the last good plan",
      OPTION_SERVER},
     {"node", "NAME", "this node's name at the server", OPTION_NODE},
     {"devices", "IF,IF", "the interfaces to manage; default: all but bridges, bonds, virtual",
      OPTION_DEVICES},
-    {"token-file", "FILE", "holds the agent's token; mode 0600, or it is warned about",
+    {"join", "TOKEN", "enrol with this join token, unless it was spent here before", OPTION_JOIN},
+    {"join-file", "FILE", "the same, from the file's first line: nobody sees it in ps",
+     OPTION_JOIN_FILE},
+    {"server-ca", "FILE", "who signs the server's certificate, if not its own authority",
+     OPTION_SERVER_CA},
+    {"token-file", "FILE", "holds the agent's token, for a server on loopback without TLS",
      OPTION_TOKEN_FILE},
     {"state-dir", "DIR", "last good plan, journal, receipts [" STATE_DIR "]", OPTION_STATE_DIR},
     {"provider", "NAME", "linux (default), or sim: a pretended node, to try without root",
@@ -84,15 +92,17 @@ static const struct {
 
 static void usage(FILE *out)
 {
-    fprintf(out, "Usage: stellar-agent --node NAME [--server URL --token-file FILE] [OPTION]...\n");
+    fprintf(out, "Usage: stellar-agent --node NAME [--server URL [--join TOKEN]] [OPTION]...\n");
     for (size_t i = 0; i < ROW_COUNT; i++) {
         char left[64];
         snprintf(left, sizeof(left), "--%s%s%s", rows[i].name, rows[i].arg == NULL ? "" : "=",
                  rows[i].arg == NULL ? "" : rows[i].arg);
         fprintf(out, "  %-20s %s\n", left, rows[i].text);
     }
-    fprintf(out,
-            "Ends on SIGTERM; the node stays as it is. Exit status: 0 good, 1 failed, 2 usage.\n");
+    fprintf(
+        out,
+        "Ends on SIGTERM; the node stays as it is. SIGHUP: try everything again; SIGUSR1: take a\n"
+        "new certificate now. Exit status: 0 good, 1 failed, 2 usage.\n");
 }
 
 static bool set_devices(struct options *options, const char *list)
@@ -160,6 +170,15 @@ static bool set_option(struct options *options, int id, const char *value)
     case OPTION_TOKEN_FILE:
         options->token_file = value;
         return true;
+    case OPTION_JOIN:
+        options->join = value;
+        return true;
+    case OPTION_JOIN_FILE:
+        options->join_file = value;
+        return true;
+    case OPTION_SERVER_CA:
+        options->server_ca = value;
+        return true;
     case OPTION_STATE_DIR:
         options->state_dir = value;
         return true;
@@ -188,6 +207,22 @@ static bool set_option(struct options *options, int id, const char *value)
     }
 }
 
+/* What does not go together; NULL = nothing. */
+static const char *wrong_way(const struct options *options)
+{
+    bool joins = options->join != NULL || options->join_file != NULL;
+    if (options->join != NULL && options->join_file != NULL)
+        return "--join and --join-file are the same thing: give one";
+    if (options->server == NULL)
+        return joins ? "--join needs --server" : NULL;
+    bool https = strncmp(options->server, "https://", 8) == 0;
+    if (joins && options->token_file != NULL)
+        return "--join and --token-file exclude each other";
+    if (!https && options->token_file == NULL && !options->once)
+        return "a server without TLS (http://) needs --token-file";
+    return joins && !https ? "--join needs a server with TLS (https://)" : NULL;
+}
+
 static bool parse_options(int argc, char **argv, struct options *options)
 {
     struct option longs[ROW_COUNT + 1] = {0};
@@ -212,31 +247,11 @@ static bool parse_options(int argc, char **argv, struct options *options)
         wrong = "--node is needed: this node's name at the server";
     else if (options->sim_faults > 0 && !options->sim)
         wrong = "--sim-fault is of --provider sim";
-    else if (options->server != NULL && options->token_file == NULL && !options->once)
-        wrong = "--server needs --token-file";
+    else
+        wrong = wrong_way(options);
     if (wrong != NULL)
         fprintf(stderr, "stellar-agent: %s\n", wrong);
     return wrong == NULL;
-}
-
-/* The first line. Whatever is wrong with it, its bytes never get into a message. */
-static enum err_code read_token(const char *path, char **out, struct err *err)
-{
-    struct stat info;
-    size_t len;
-    OWN(str) char *text = NULL;
-    enum err_code code = file_read(path, TOKEN_FILE_MAX, &text, &len, err);
-    if (code != ERR_OK)
-        return code;
-    len = strcspn(text, "\r\n");
-    text[len] = '\0';
-    if (len == 0 || strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"
-                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~+/=") != len)
-        return err_set(err, ERR_INVALID, "%s holds no token (letters, digits and -._~+/=)", path);
-    if (stat(path, &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        log_warning("agent", "%s can be read by others; chmod 0600", path);
-    *out = GIVE(text);
-    return ERR_OK;
 }
 
 /* Two agents on one state folder would undo each other. The lock goes with the process. */
@@ -291,22 +306,19 @@ static enum err_code make_provider(const struct options *options, struct dp **ou
     return dp_linux_new(&linux_config, out, err);
 }
 
-static enum err_code make_link(const struct options *options, struct loop *loop,
-                               struct http_client **client, struct link **out, struct err *err)
+static enum err_code make_link(const struct options *options, struct loop *loop, struct way **way,
+                               struct link **out, struct err *err)
 {
     if (options->server == NULL || options->once)
         return ERR_OK;
-    OWN(str) char *token = NULL;
-    enum err_code code = read_token(options->token_file, &token, err);
-    if (code == ERR_OK)
-        code = http_client_new(loop, client, err);
-    struct link_http_config config = {
-        .server = options->server, .token = token, .node = options->node};
-    if (code == ERR_OK)
-        code = link_http_new(loop, *client, &config, out, err);
-    if (token != NULL)
-        explicit_bzero(token, strlen(token));
-    return code;
+    const struct way_config config = {.server = options->server,
+                                      .node = options->node,
+                                      .state_dir = options->state_dir,
+                                      .token_file = options->token_file,
+                                      .join = options->join,
+                                      .join_file = options->join_file,
+                                      .server_ca = options->server_ca};
+    return way_new(loop, &config, way, out, err);
 }
 
 static void on_stop(void *arg)
@@ -321,9 +333,17 @@ static void on_reload(void *arg)
     agent_reload(arg);
 }
 
-static enum err_code serve(struct loop *loop, struct agent *agent, struct err *err)
+static void on_renew(void *arg)
+{
+    if (arg != NULL)
+        way_renew(arg);
+}
+
+static enum err_code serve(struct loop *loop, struct agent *agent, struct way *way, struct err *err)
 {
     enum err_code code = loop_signal_add(loop, SIGTERM, on_stop, loop, err);
+    if (code == ERR_OK)
+        code = loop_signal_add(loop, SIGUSR1, on_renew, way, err);
     if (code == ERR_OK)
         code = loop_signal_add(loop, SIGINT, on_stop, loop, err);
     if (code == ERR_OK)
@@ -338,7 +358,7 @@ static enum err_code run(const struct options *options, struct err *err)
     /* Freed last to first: the agent uses all of them. */
     OWN(loop) struct loop *loop = NULL;
     OWN(dp) struct dp *dp = NULL;
-    OWN(http_client) struct http_client *client = NULL;
+    OWN(way) struct way *way = NULL;
     OWN(agent) struct agent *agent = NULL;
     struct link *link = NULL;
     char boot_id[BOOT_ID_SIZE];
@@ -349,7 +369,7 @@ static enum err_code run(const struct options *options, struct err *err)
     if (code == ERR_OK)
         code = make_provider(options, &dp, err);
     if (code == ERR_OK)
-        code = make_link(options, loop, &client, &link, err);
+        code = make_link(options, loop, &way, &link, err);
     struct agent_config config = {
         .node = options->node,
         .state_dir = options->state_dir,
@@ -362,7 +382,7 @@ static enum err_code run(const struct options *options, struct err *err)
         return code;
     if (options->once)
         return agent_once(agent, err);
-    return serve(loop, agent, err);
+    return serve(loop, agent, way, err);
 }
 
 int main(int argc, char **argv)

@@ -49,7 +49,7 @@ struct link_http {
     struct http_client *client;
     char server[LINK_URL_MAX / 2];
     char node[NAME_SIZE];
-    char *token;
+    char *token, *ca_file, *identity; /* NULL = none */
     int64_t denied_retry_ns;
     struct link_events events;
     bool started;
@@ -120,6 +120,9 @@ static void send_now(struct channel *channel)
         .method = channel->kind->method,
         .url = url,
         .bearer = link->token,
+        .ca_file = link->ca_file,
+        .cert_file = link->identity,
+        .key_file = link->identity,
         .body = channel->body,
         .body_len = channel->len,
         .deadline_ns = poll ? LINK_POLL_DEADLINE_NS : LINK_SEND_DEADLINE_NS,
@@ -164,13 +167,22 @@ static void say_back(struct link_http *link)
     link->away = false;
 }
 
+/* Ours, where the server's words are not for the one who reads the node's log. */
+static const char *denied_hint(const struct link_http *link, const struct http_response *response,
+                               const char *text)
+{
+    if (link->identity == NULL)
+        return "the token is not valid for this node";
+    return response->status == 401 && text[0] != '\0' ? text : "the certificate is of another node";
+}
+
 static void say_refused(const struct channel *channel, const struct http_response *response)
 {
     char text[256] = "";
     if (response->body != NULL)
         text_quote(response->body, response->body_len, text, sizeof(text));
     const char *hint = response->status == 401 || response->status == 403
-                           ? "the token is not valid for this node"
+                           ? denied_hint(channel->link, response, text)
                            : text;
     log_error("agent", "node %s: server %s refuses the %s with %ld: %s", channel->link->node,
               channel->link->server, channel->kind->what, response->status, hint);
@@ -295,6 +307,8 @@ static void link_free(struct link *base)
     if (link->token != NULL)
         explicit_bzero(link->token, strlen(link->token));
     free(link->token);
+    free(link->ca_file);
+    free(link->identity);
     free(link);
 }
 
@@ -306,6 +320,23 @@ static const struct link_ops http_ops = {
     .known = link_known,
     .free = link_free,
 };
+
+static bool copy_text(const char *text, char **out)
+{
+    *out = text == NULL ? NULL : strdup(text);
+    return text == NULL || *out != NULL;
+}
+
+enum err_code link_http_show(struct link *base, const char *identity, struct err *err)
+{
+    struct link_http *link = (struct link_http *)base;
+    char *copy = strdup(identity);
+    if (copy == NULL)
+        return err_nomem(err);
+    free(link->identity);
+    link->identity = copy; /* another path: libcurl will not use the old connections for it */
+    return ERR_OK;
+}
 
 enum err_code link_http_new(struct loop *loop, struct http_client *client,
                             const struct link_http_config *config, struct link **out,
@@ -325,8 +356,10 @@ enum err_code link_http_new(struct loop *loop, struct http_client *client,
         config->denied_retry_ns != 0 ? config->denied_retry_ns : LINK_DENIED_RETRY_NS;
     memcpy(link->server, config->server, server_len);
     snprintf(link->node, sizeof(link->node), "%s", config->node);
-    link->token = strdup(config->token);
-    enum err_code code = link->token == NULL ? err_nomem(err) : ERR_OK;
+    bool copied = copy_text(config->token, &link->token) &&
+                  copy_text(config->ca_file, &link->ca_file) &&
+                  copy_text(config->identity, &link->identity);
+    enum err_code code = copied ? ERR_OK : err_nomem(err);
     for (int i = 0; code == ERR_OK && i < CHANNEL_COUNT; i++) {
         struct channel *channel = &link->channels[i];
         *channel = (struct channel){.kind = &kinds[i], .link = link};

@@ -5,9 +5,9 @@
  *   GET  /v1/agent/plan?known=TAG&wait=25s      200 a plan, 204 nothing new ('+' of TAG as %2B)
  *   POST /v1/agent/receipts
  *   PUT  /v1/agent/state
- * each with "Authorization: Bearer TOKEN". A server that is away or answers 5xx, 408 or 429 is
- * tried again with back-off; 401 and 403 slowly; what it refuses otherwise (4xx) is logged and
- * not sent again.
+ * each with a client certificate, or with "Authorization: Bearer TOKEN" (loopback only). A server
+ * that is away or answers 5xx, 408 or 429 is tried again with back-off; 401 and 403 slowly; what it
+ * refuses otherwise (4xx) is logged and not sent again.
  */
 
 #include "agent/link.h"
@@ -24,11 +24,17 @@
 #define LINK_URL_MAX          1024
 
 struct link_http_config {
-    const char *server;      /* "https://host:port", without a path; copied */
-    const char *token;       /* copied; never logged */
-    const char *node;        /* for log lines; copied */
+    const char *server;   /* "https://host:port", without a path; copied */
+    const char *token;    /* copied; never logged; NULL = by certificate */
+    const char *ca_file;  /* copied; who may sign the server's certificate; NULL = the system's */
+    const char *identity; /* copied; a file with our certificate and its key; NULL = none */
+    const char *node;     /* for log lines; copied */
     int64_t denied_retry_ns; /* 0 = LINK_DENIED_RETRY_NS; tests shorten it */
 };
+
+/* From the next request on the agent shows this file's certificate. ERR_NOMEM keeps the old one. */
+ERR_MUST_CHECK enum err_code link_http_show(struct link *link, const char *identity,
+                                            struct err *err);
 
 /* loop and client are borrowed and may be shared by many links. */
 ERR_MUST_CHECK enum err_code link_http_new(struct loop *loop, struct http_client *client,

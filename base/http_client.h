@@ -56,6 +56,12 @@ ERR_MUST_CHECK enum err_code http_client_start(struct http_client *client,
                                                struct err *err);
 void http_client_cancel(struct http_client *client, uint64_t id); /* done is not called */
 
+/* Blocking GET that does not look at who answers: for what is known by its hash, and nothing else.
+ * It sends no credentials. Any answer of the server is ERR_OK: look at the status. */
+ERR_MUST_CHECK enum err_code http_fetch_unverified(const char *url, long *out_status,
+                                                   char **out_body, size_t *out_len,
+                                                   struct err *err);
+
 /* Blocking. The response's body is malloc'ed into *out_body, NUL-terminated (free it). Any answer
  * of the server is ERR_OK: look at the status. */
 ERR_MUST_CHECK enum err_code http_call(const struct http_request *request, long *out_status,

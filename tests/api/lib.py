@@ -58,8 +58,9 @@ class Answer:
 class Server:
     """A stellard on a free port with a folder of its own."""
 
-    def __init__(self, args, data=None):
+    def __init__(self, args, data=None, options=()):
         self.args = args
+        self.options = list(options)
         self.own = data is None
         self.data = data or tempfile.mkdtemp(prefix="stellar-api-")
         self.proc = None
@@ -72,7 +73,7 @@ class Server:
         self.log = open(os.path.join(self.data, "log"), "ab")
         self.proc = subprocess.Popen(
             [os.path.join(self.args.objdir, "stellard"), "--data", self.data, "--listen",
-             "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+             "127.0.0.1:0", *self.options], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             preexec_fn=preexec)
         end = time.monotonic() + START_S
         while not os.path.exists(url):
