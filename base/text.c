@@ -166,6 +166,20 @@ int hex_value(char c)
     return -1;
 }
 
+bool hex_decode(const char *text, void *out, size_t n)
+{
+    unsigned char *bytes = out;
+    if (strlen(text) != 2 * n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        bytes[i] = (unsigned char)(high * 16 + low);
+    }
+    return true;
+}
+
 static size_t min3(size_t a, size_t b, size_t c)
 {
     size_t least = a < b ? a : b;

@@ -42,6 +42,8 @@ uint64_t text_hash(const char *text);
 
 /* Of a hexadecimal digit, either case; -1 = it is none. */
 int hex_value(char c);
+/* Exactly 2 * n hex digits into n bytes; false (out is garbage) for any other text. */
+bool hex_decode(const char *text, void *out, size_t n);
 
 /*
  * The one of `names` that a misspelt word most likely meant: at most one edit for each three

@@ -447,6 +447,13 @@ ERR_MUST_CHECK enum err_code event_list(struct db_ro *ro, int64_t after, int lim
 ERR_MUST_CHECK enum err_code event_bounds(struct db_ro *ro, int64_t *out_oldest,
                                           int64_t *out_newest, struct err *err);
 
+/* Keys of this store --------------------------------------------------------------------------- */
+
+#define STORE_KEY_SIZE 32
+/* The key of that name; made at its first use, then the same for ever. */
+ERR_MUST_CHECK enum err_code store_key_get(struct db_tx *tx, const char *name,
+                                           unsigned char out[STORE_KEY_SIZE], struct err *err);
+
 /* Idempotency keys ------------------------------------------------------------------------------
  */
 

@@ -26,7 +26,7 @@ static bool on_event(void *arg, const struct db_event *row)
     scan->rows++;
     if (event_filter_takes(&scan->filter, row)) {
         if (json_array_size(page->items) == (size_t)page->size) {
-            scan->full = true;
+            scan->full = page->more = true;
             return false;
         }
         page_add(page, event_to_json(row), "%lld", (long long)row->id);
@@ -86,7 +86,7 @@ void api_events_list(struct request *request)
     struct page *page = page_new(request, read_events);
     if (page == NULL)
         return;
-    if (after != NULL)
+    if (after != NULL && page->after[0] == '\0') /* else the token goes on from where it was */
         page->after_number = id;
     page_submit(page);
 }

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "server/api.h"
 #include "server/page.h"
 #include "server/pipeline.h"
 #include "server/planner.h"
+#include "server/selector.h"
 
 struct node_write {
     struct write base;
@@ -231,28 +231,43 @@ void api_node_get(struct request *request)
     request_reply_json(request, 200, item, etag, NULL);
 }
 
+/* ?selector= and ?sync=; false when it has replied. */
+static bool read_filter(struct request *request, struct status_filter *out)
+{
+    const char *selector = request_query(request, "selector");
+    const char *sync = request_query(request, "sync");
+    struct err err = ERR_INIT;
+    enum err_code code = ERR_OK;
+    *out = (struct status_filter){.sync = NODE_SYNC_COUNT};
+    if (selector != NULL)
+        code = selector_parse(selector, &out->selector, &err);
+    for (out->sync = 0; sync != NULL && out->sync < NODE_SYNC_COUNT; out->sync++)
+        if (strcmp(node_sync_name(out->sync), sync) == 0)
+            break;
+    if (sync == NULL)
+        out->sync = NODE_SYNC_COUNT;
+    else if (out->sync == NODE_SYNC_COUNT)
+        code =
+            err_set(&err, ERR_INVALID, "sync is one of idle, planning, in-sync, pending, failed");
+    if (code != ERR_OK)
+        request_reply_problem(request, 400, "invalid-parameter", NULL, NULL, "%s", err.text);
+    return code == ERR_OK;
+}
+
 void api_nodes_list(struct request *request)
 {
     struct app *app = request_app(request);
-    char next[NAME_SIZE], token[2 * NAME_SIZE];
+    struct status_filter filter;
+    if (!read_filter(request, &filter))
+        return;
     struct page *page = page_new(request, NULL);
     if (page == NULL)
         return;
-    json_t *items =
-        status_list(app->status, page->after, page->size, app->clock->wall_us(app->clock), next);
-    json_t *answer = json_pack("{so}", "items", items);
-    if (answer != NULL && next[0] != '\0') {
-        hex_encode(next, strlen(next), token);
-        json_object_set_new(answer, "next_page_token", json_string(token));
-    }
-    if (answer == NULL) {
-        struct err err = ERR_INIT;
-        err_nomem(&err);
-        request_reply_err(request, &err);
-    } else {
-        request_reply_json(request, 200, answer, NULL, NULL);
-    }
-    page_free(page);
+    json_decref(page->items);
+    page->items = status_list(app->status, page->after, page->size, &filter,
+                              app->clock->wall_us(app->clock), page->last);
+    page->more = page->last[0] != '\0';
+    page_reply(page);
 }
 
 void api_node_plan(struct request *request)

@@ -223,6 +223,7 @@ static enum err_code make_openapi(struct app *app, struct err *err)
     char *text = document == NULL ? NULL : json_canonical(document, &len);
     if (text == NULL)
         return err_nomem(err);
+    app->contract = json_incref(document);
     app->openapi = blob_new(text, len, "\"" STELLAR_VERSION "\"", "application/json");
     return app->openapi == NULL ? err_nomem(err) : ERR_OK;
 }
@@ -269,6 +270,11 @@ static enum err_code open_store(struct app *app, const char *data_dir, struct er
     return code;
 }
 
+static enum err_code read_page_key(struct db_tx *tx, void *arg, struct err *err)
+{
+    return store_key_get(tx, "page-token", ((struct app *)arg)->page_key, err);
+}
+
 static enum err_code write_url(const struct app *app, const struct app_config *config,
                                struct err *err)
 {
@@ -296,6 +302,8 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
         code = open_store(app, config->data_dir, err);
     if (code == ERR_OK)
         code = app_tls_open(app, config, err);
+    if (code == ERR_OK)
+        code = db_write_wait(app->db, read_page_key, app, err);
     if (code == ERR_OK)
         code = make_admin(app, config->data_dir, err);
     const struct http_config http = {
@@ -341,5 +349,6 @@ void app_free(struct app *app)
     tls_free(app->tls);
     tls_ca_free(app->ca);
     blob_unref(app->openapi);
+    json_decref(app->contract);
     free(app);
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "db/db.h"
 #include "fleet/compat.h"
+#include "db/tables.h"
 #include "server/auth.h"
 #include "server/certs.h"
 #include "server/effects.h"
@@ -46,6 +47,8 @@ struct app {
     struct tls *tls;          /* any thread; NULL = plain HTTP */
     struct tls_names names;   /* of our own certificate */
     struct blob *openapi;
+    json_t *contract;                       /* the same as a value; never changed */
+    unsigned char page_key[STORE_KEY_SIZE]; /* of page tokens; never changed after the start */
     int64_t start_us;
 };
 

@@ -135,6 +135,7 @@ const char *request_query(const struct request *request, const char *key); /* NU
 const char *request_header(const struct request *request, const char *name);
 /* The caller's address, without port: "192.0.2.1", "2001:db8::1"; "" = unknown. */
 const char *request_peer(const struct request *request);
+const struct route *request_route(const struct request *request);
 const char *request_id(const struct request *request); /* X-Request-Id or traceparent's, else new */
 const struct principal *request_principal(const struct request *request);
 const char *request_body(const struct request *request, size_t *out_len);

@@ -140,6 +140,11 @@ const char *request_peer(const struct request *request)
     return request->peer;
 }
 
+const struct route *request_route(const struct request *request)
+{
+    return request->route;
+}
+
 const char *request_id(const struct request *request)
 {
     return request->id;

@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "server/api.h"
+#include "server/contract.h"
+#include "server/route.h"
 
 static bool parse_size(const char *text, int *out)
 {
@@ -21,48 +24,84 @@ static bool parse_size(const char *text, int *out)
     return *end == '\0' && value >= 1 && value <= DB_PAGE_MAX;
 }
 
-static bool parse_token(const char *text, char out[PAGE_KEY_SIZE])
+/* Everything that decides which items the list has, and nothing that decides how they are shown. */
+static char *bound_of(struct request *request)
 {
-    size_t len = strlen(text);
-    if (len == 0 || len % 2 != 0 || len / 2 >= PAGE_KEY_SIZE)
-        return false;
-    for (size_t i = 0; i < len / 2; i++) {
-        int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
-        if (high < 0 || low < 0 || (high == 0 && low == 0))
-            return false;
-        out[i] = (char)(high * 16 + low);
+    static const char *const unbound[] = {"page_size", "page_token", "fields"};
+    const struct route *route = request_route(request);
+    const char *tenant = api_own_tenant(request);
+    OWN(json)
+    json_t *list = json_pack("[s, s, s]", route->operation_id, request_path(request),
+                             tenant == NULL ? "" : tenant);
+    for (const char *const *name = route->queries; name != NULL && *name != NULL; name++) {
+        const char *value = request_query(request, *name);
+        bool counts = value != NULL;
+        for (size_t i = 0; i < sizeof(unbound) / sizeof(unbound[0]); i++)
+            counts = counts && strcmp(*name, unbound[i]) != 0;
+        if (counts && json_array_append_new(list, json_pack("[s, s]", *name, value)) != 0)
+            return NULL;
     }
-    out[len / 2] = '\0';
-    return true;
+    return list == NULL ? NULL : json_canonical(list, NULL);
+}
+
+static enum err_code read_shape(struct page *page, struct err *err)
+{
+    static const char *const types[] = {"application/json", "text/csv", NULL};
+    const char *fields = request_query(page->request, "fields");
+    const json_t *contract = page->app->contract;
+    page->as_csv = request_accept(page->request, types) == 1;
+    if (fields == NULL && !page->as_csv)
+        return ERR_OK;
+    const json_t *item = contract_item(contract, request_route(page->request)->operation_id);
+    page->members = contract_members(contract, item);
+    return fields == NULL ? ERR_OK : page_fields_parse(fields, contract, item, &page->fields, err);
+}
+
+static enum err_code read_parameters(struct page *page, struct err *err)
+{
+    const char *size = request_query(page->request, "page_size");
+    const char *token = request_query(page->request, "page_token");
+    page->bound = bound_of(page->request);
+    if (page->bound == NULL)
+        return err_nomem(err);
+    if (size != NULL && !parse_size(size, &page->size))
+        return err_set(err, ERR_INVALID, "page_size is a number from 1 to %d", DB_PAGE_MAX);
+    if (token != NULL && !page_token_open(page->app->page_key, page->bound, token, page->after))
+        return err_set(err, ERR_CONFLICT,
+                       "page_token is none that this server gave for this list with these "
+                       "parameters; start the list anew");
+    page->after_number = strtoll(page->after, NULL, 10);
+    return read_shape(page, err);
+}
+
+static void refuse(struct request *request, const struct err *err)
+{
+    if (err->code == ERR_NOMEM)
+        request_reply_err(request, err);
+    else
+        request_reply_problem(request, 400,
+                              err->code == ERR_CONFLICT ? "page-token" : "invalid-parameter", NULL,
+                              NULL, "%s", err->text);
 }
 
 struct page *page_new(struct request *request,
                       enum err_code (*read)(struct db_ro *ro, struct page *page, struct err *err))
 {
-    const char *size = request_query(request, "page_size");
-    const char *token = request_query(request, "page_token");
     struct page *page = calloc(1, sizeof(*page));
     struct err err = ERR_INIT;
+    enum err_code code = ERR_OK;
     if (page == NULL || (page->items = json_array()) == NULL) {
-        free(page);
-        err_nomem(&err);
-        request_reply_err(request, &err);
-        return NULL;
-    }
-    page->app = request_app(request);
-    page->request = request;
-    page->read = read;
-    page->size = PAGE_SIZE_DEFAULT;
-    if (size != NULL && !parse_size(size, &page->size)) {
-        request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
-                              "page_size is a number from 1 to %d", DB_PAGE_MAX);
-    } else if (token != NULL && !parse_token(token, page->after)) {
-        request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
-                              "page_token is none that this server gave; start the list anew");
+        code = err_nomem(&err);
     } else {
-        page->after_number = strtoll(page->after, NULL, 10);
-        return page;
+        page->app = request_app(request);
+        page->request = request;
+        page->read = read;
+        page->size = PAGE_SIZE_DEFAULT;
+        code = read_parameters(page, &err);
     }
+    if (code == ERR_OK)
+        return page;
+    refuse(request, &err);
     page_free(page);
     return NULL;
 }
@@ -73,6 +112,7 @@ void page_free(struct page *page)
         return;
     json_decref(page->items);
     json_decref(page->extra);
+    free(page->bound);
     free(page);
 }
 
@@ -106,22 +146,65 @@ static enum err_code read_page(struct db_ro *ro, void *arg, struct err *err)
     return code == ERR_OK && page->no_memory ? err_nomem(err) : code;
 }
 
+static bool pick_fields(struct page *page)
+{
+    size_t i;
+    json_t *item;
+    if (page->fields.count == 0)
+        return true;
+    json_array_foreach(page->items, i, item)
+    {
+        if (json_array_set_new(page->items, i, page_fields_pick(&page->fields, item)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool reply_csv(struct page *page, const char *token)
+{
+    OWN(str) char *text = page_csv(&page->fields, page->members, page->items);
+    if (text == NULL)
+        return false;
+    if (token != NULL)
+        request_set_header(page->request, "X-Next-Page-Token", token);
+    request_reply_text(page->request, 200, CSV_TYPE, text, strlen(text));
+    return true;
+}
+
+static bool reply_json(struct page *page, const char *token)
+{
+    json_t *answer = page->extra != NULL ? GIVE(page->extra) : json_object();
+    bool ok = json_object_set_new(answer, "items", GIVE(page->items)) == 0;
+    if (token != NULL)
+        ok = ok && json_object_set_new(answer, "next_page_token", json_string(token)) == 0;
+    if (ok)
+        request_reply_json(page->request, 200, GIVE(answer), NULL, NULL);
+    json_decref(answer);
+    return ok;
+}
+
+void page_reply(struct page *page)
+{
+    char sealed[PAGE_TOKEN_SIZE];
+    const char *token = page->more ? sealed : NULL;
+    if (page->more)
+        page_token_seal(page->app->page_key, page->bound, page->last, sealed);
+    if (!pick_fields(page) || !(page->as_csv ? reply_csv(page, token) : reply_json(page, token))) {
+        struct err err = ERR_INIT;
+        err_nomem(&err);
+        request_reply_err(page->request, &err);
+    }
+    page_free(page);
+}
+
 static void done(void *arg, enum err_code code, const struct err *err)
 {
     struct page *page = arg;
-    if (code != ERR_OK) {
-        request_reply_err(page->request, err);
-        page_free(page);
+    if (code == ERR_OK) {
+        page_reply(page);
         return;
     }
-    json_t *answer = page->extra != NULL ? GIVE(page->extra) : json_object();
-    json_object_set_new(answer, "items", GIVE(page->items));
-    if (page->more) {
-        char token[2 * PAGE_KEY_SIZE];
-        hex_encode(page->last, strlen(page->last), token);
-        json_object_set_new(answer, "next_page_token", json_string(token));
-    }
-    request_reply_json(page->request, 200, answer, NULL, NULL);
+    request_reply_err(page->request, err);
     page_free(page);
 }
 

@@ -1,18 +1,20 @@
 #pragma once
 /*
- * server/page.h - lists from the store: ?page_size and ?page_token in, items and next_page_token
- * out, read on a reader thread.
+ * server/page.h - lists from the store: ?page_size, ?page_token and ?fields in, items and
+ * next_page_token out, read on a reader thread; as JSON, or as a table by Accept: text/csv (then
+ * the token is in the header X-Next-Page-Token).
  *
- * A page token is the key of the last item, in hex; who makes one up sees what that key lets it
- * see, no more.
+ * A page token is bound to the operation, its path, its other parameters and the caller's tenant
+ * (server/page_token.h); it survives a restart.
  */
 
 #include "db/db.h"
 #include "db/tables.h"
 #include "server/app.h"
+#include "server/page_shape.h"
+#include "server/page_token.h"
 
 #define PAGE_SIZE_DEFAULT 100
-#define PAGE_KEY_SIZE     192
 
 struct page {
     struct app *app;
@@ -26,7 +28,11 @@ struct page {
     char last[PAGE_KEY_SIZE];    /* key of the last item taken */
     bool more;                   /* there are items behind it */
     bool no_memory;
-    json_t *extra; /* owned; members beside items, or NULL */
+    bool as_csv;
+    char *bound; /* owned; what page tokens of this list are bound to */
+    struct page_fields fields;
+    const json_t *members; /* of an item, by the contract; NULL = not asked for */
+    json_t *extra;         /* owned; members beside items, or NULL */
     enum err_code (*read)(struct db_ro *ro, struct page *page, struct err *err);
 };
 
@@ -37,6 +43,9 @@ void page_free(struct page *page);
 
 /* Runs read on a reader thread, then replies. Takes page. */
 void page_submit(struct page *page);
+/* Replies with the page's items, as whoever needs no reader has set them (with last and more).
+ * Takes page. */
+void page_reply(struct page *page);
 
 /* How many rows to ask the store for: one more than the page takes, so that `more` is known. */
 int page_limit(const struct page *page);

@@ -22,8 +22,10 @@
 #define AGENT_REPORT (ROUTE_JSON | ROUTE_LARGE)
 
 static const char *const none[] = {NULL};
-static const char *const page[] = {"page_size", "page_token", NULL};
-static const char *const events[] = {"after", "kinds", "page_size", "page_token", "subject", NULL};
+static const char *const page[] = {"fields", "page_size", "page_token", NULL};
+static const char *const nodes[] = {"fields", "page_size", "page_token", "selector", "sync", NULL};
+static const char *const events[] = {"after",      "fields",  "kinds", "page_size",
+                                     "page_token", "subject", NULL};
 static const char *const change[] = {"dry_run", "message", "reason", NULL};
 static const char *const ruled[] = {"dry_run", "message", "reason", "override", NULL};
 static const char *const rollback[] = {"dry_run", "reason", "override", NULL};
@@ -31,8 +33,8 @@ static const char *const diff[] = {"from", "to", NULL};
 static const char *const reason[] = {"reason", NULL};
 static const char *const join[] = {"expires", "reason", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
-static const char *const items[] = {"node", "page_size", "page_token", NULL};
-static const char *const found[] = {"rule", "severity", "page_size", "page_token", NULL};
+static const char *const items[] = {"fields", "node", "page_size", "page_token", NULL};
+static const char *const found[] = {"fields", "rule", "severity", "page_size", "page_token", NULL};
 static const char *const plan[] = {"known", "wait", NULL};
 
 const struct route routes[] = {
@@ -79,7 +81,7 @@ const struct route routes[] = {
     {"DELETE", T "/placements/{job}", OPS, REMOVE, api_placement_delete, "placement_delete",
      change},
 
-    {"GET", "/v1/nodes", STAFF, 0, api_nodes_list, "nodes_list", page},
+    {"GET", "/v1/nodes", STAFF, 0, api_nodes_list, "nodes_list", nodes},
     {"GET", N, STAFF, 0, api_node_get, "node_get", none},
     {"PUT", N, OPS, CHANGE, api_node_put, "node_put", change},
     {"PATCH", N, OPS, PATCH, api_node_patch, "node_patch", change},

@@ -221,19 +221,38 @@ static json_t *row_to_json(const struct row *row, int64_t now_us)
     return item;
 }
 
-json_t *status_list(struct status *status, const char *after, int limit, int64_t now_us,
-                    char next[NAME_SIZE])
+/* The row as an item, when the filter lets it pass. */
+static json_t *row_pass(const struct row *row, const struct status_filter *filter, int64_t now_us)
+{
+    if (filter->sync != NODE_SYNC_COUNT && row->sync != filter->sync)
+        return NULL;
+    json_t *item = row_to_json(row, now_us);
+    if (selector_matches(&filter->selector, json_object_get(item, "labels")))
+        return item;
+    json_decref(item);
+    return NULL;
+}
+
+json_t *status_list(struct status *status, const char *after, int limit,
+                    const struct status_filter *filter, int64_t now_us, char next[NAME_SIZE])
 {
     bool found;
     json_t *items = json_array();
+    const char *last = "";
     next[0] = '\0';
     pthread_rwlock_rdlock(&status->lock);
     size_t at = find(status, after, &found);
-    at += found;
-    for (int n = 0; n < limit && at < status->count; n++, at++) {
-        json_array_append_new(items, row_to_json(status->rows[at], now_us));
-        if (n + 1 == limit && at + 1 < status->count)
-            snprintf(next, NAME_SIZE, "%s", status->rows[at]->name);
+    for (at += found; at < status->count; at++) {
+        json_t *item = row_pass(status->rows[at], filter, now_us);
+        if (item == NULL)
+            continue;
+        if (json_array_size(items) == (size_t)limit) {
+            snprintf(next, NAME_SIZE, "%s", last);
+            json_decref(item);
+            break;
+        }
+        json_array_append_new(items, item);
+        last = status->rows[at]->name;
     }
     pthread_rwlock_unlock(&status->lock);
     return items;

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "server/selector.h"
 #include "server/world.h"
 
 #define STATUS_STALE_US          INT64_C(60000000)
@@ -44,10 +45,14 @@ void status_touch(struct status *status, const char *node, int64_t now_us);
 uint64_t status_heard(struct status *status, const char *node);
 
 void status_fleet(struct status *status, struct fleet_status *out);
-/* At most `limit` items of nodes after `after`; *next is the last name when there are more, else
- * "". NULL without memory. */
-json_t *status_list(struct status *status, const char *after, int limit, int64_t now_us,
-                    char next[NAME_SIZE]);
+struct status_filter {
+    struct selector selector; /* of labels */
+    enum node_sync sync;      /* NODE_SYNC_COUNT = any */
+};
+/* At most `limit` items of nodes after `after` that the filter lets pass; *next is the last name
+ * when there are more, else "". NULL without memory. */
+json_t *status_list(struct status *status, const char *after, int limit,
+                    const struct status_filter *filter, int64_t now_us, char next[NAME_SIZE]);
 /* NULL: no such node (or no memory). */
 json_t *status_get(struct status *status, const char *node, int64_t now_us, int64_t *out_revision);
 bool status_has(struct status *status, const char *node);
