@@ -3,6 +3,7 @@
  * base/clock.h - time as an argument, so that tests turn it by hand.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NS_PER_MS INT64_C(1000000)
@@ -27,3 +28,5 @@ void clock_fake_advance(struct clock_fake *fake, int64_t ns);
 /* RFC 3339 with microseconds and Z: "2026-01-02T03:04:05.000006Z". */
 #define CLOCK_TEXT_MAX 32
 void clock_format(int64_t wall_us, char out[CLOCK_TEXT_MAX]);
+/* The same, with 0 to 6 digits of a second; false = it is none, or no day of the calendar. */
+bool clock_parse(const char *text, int64_t *out_wall_us);

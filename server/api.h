@@ -96,6 +96,8 @@ void api_agent_state(struct request *request);
 void api_generation_get(struct request *request);
 /* api_audit.c */
 void api_audit_list(struct request *request);
+void api_audit_verify(struct request *request);
+void api_audit_receipts(struct request *request);
 /* api_events.c */
 void api_events_list(struct request *request);
 

@@ -93,7 +93,8 @@ static enum err_code run_node_token(struct db_tx *tx, struct task *task, struct 
     snprintf(who, sizeof(who), "node:%s", tt->node);
     snprintf(subject, sizeof(subject), "node/%s", tt->node);
     enum err_code code = node_put(tx, tt->node, node->document.text, tt->hash, &tt->revision, err);
-    const struct db_audit audit = {.action = "node.token", .subject = subject};
+    const struct db_audit audit = {
+        .action = "node.token", .subject = subject, .after = "a new token; the former one ended"};
     if (code == ERR_OK)
         code = change_record(tx, task->request, &audit, NULL, NULL, err);
     if (code == ERR_OK)
@@ -164,8 +165,10 @@ static enum err_code run_post(struct db_tx *tx, struct task *task, struct err *e
         .created_us = now_us,
         .expires_us = tt->lifetime_s == 0 ? 0 : now_us + tt->lifetime_s * INT64_C(1000000),
     };
-    const struct db_audit audit = {.action = "token.post", .subject = subject, .after = row.role};
-    enum err_code code = token_put(tx, &row, err);
+    OWN(json) json_t *shown = token_to_json(&row);
+    OWN(str) char *after = shown == NULL ? NULL : json_canonical(shown, NULL);
+    const struct db_audit audit = {.action = "token.post", .subject = subject, .after = after};
+    enum err_code code = after == NULL ? err_nomem(err) : token_put(tx, &row, err);
     if (code == ERR_OK)
         code = change_record(tx, task->request, &audit, NULL, NULL, err);
     if (code == ERR_OK)

@@ -39,6 +39,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "server/audit_text.h"
 #include "server/hardware.h"
 
 #define OVERRIDABLE    "bw-limit-floor"
@@ -313,14 +314,21 @@ enum err_code change_record(struct db_tx *tx, const struct request *request,
 
 static enum err_code record(struct write *w, struct db_tx *tx, struct err *err)
 {
+    OWN(str) char *before = NULL;
+    OWN(str) char *after = NULL;
+    char body[EVENT_BODY_MAX];
+    if (w->kind->audited) {
+        enum err_code code = audit_text_of_write(w, &before, &after, err);
+        if (code != ERR_OK)
+            return code;
+    }
     const struct db_audit audit = {
         .action = w->kind->audited ? w->kind->action : NULL,
         .subject = w->subject,
-        .before = w->current_digest,
-        .after = w->digest,
+        .before = before,
+        .after = after,
         .generation = w->generation,
     };
-    char body[EVENT_BODY_MAX];
     /* Names of principals need no escapes: they are identifiers that we checked or made. */
     snprintf(body, sizeof(body), "{\"by\":\"%s\",\"generation\":%lld,\"revision\":%lld}",
              request_principal(w->request)->name, (long long)w->generation, (long long)w->revision);

@@ -6,12 +6,13 @@
 
 #include "server/api.h"
 
-#define ADMIN  ROLE_BIT(ROLE_ADMIN)
-#define OPS    (ADMIN | ROLE_BIT(ROLE_OPERATOR))
-#define STAFF  (OPS | ROLE_BIT(ROLE_AUDITOR)) /* read all */
-#define OWNER  ROLE_BIT(ROLE_TENANT_ADMIN)
-#define TENANT (OWNER | ROLE_BIT(ROLE_TENANT_USER))
-#define AGENT  ROLE_BIT(ROLE_AGENT)
+#define ADMIN   ROLE_BIT(ROLE_ADMIN)
+#define OPS     (ADMIN | ROLE_BIT(ROLE_OPERATOR))
+#define STAFF   (OPS | ROLE_BIT(ROLE_AUDITOR))   /* read all */
+#define READERS (ADMIN | ROLE_BIT(ROLE_AUDITOR)) /* of the audit */
+#define OWNER   ROLE_BIT(ROLE_TENANT_ADMIN)
+#define TENANT  (OWNER | ROLE_BIT(ROLE_TENANT_USER))
+#define AGENT   ROLE_BIT(ROLE_AGENT)
 
 #define T            "/v1/tenants/{tenant}"
 #define N            "/v1/nodes/{node}"
@@ -26,6 +27,9 @@ static const char *const page[] = {"fields", "page_size", "page_token", NULL};
 static const char *const nodes[] = {"fields", "page_size", "page_token", "selector", "sync", NULL};
 static const char *const events[] = {"after",      "fields",  "kinds", "page_size",
                                      "page_token", "subject", NULL};
+static const char *const audit[] = {"action",     "actor", "fields",  "page_size", "page_token",
+                                    "request_id", "since", "subject", "until",     NULL};
+static const char *const anchor[] = {"anchor", NULL};
 static const char *const change[] = {"dry_run", "message", "reason", NULL};
 static const char *const ruled[] = {"dry_run", "message", "reason", "override", NULL};
 static const char *const rollback[] = {"dry_run", "reason", "override", NULL};
@@ -112,8 +116,9 @@ const struct route routes[] = {
     {"GET", "/v1/findings", STAFF, 0, api_findings_list, "findings_list", found},
 
     {"GET", "/v1/rules", STAFF | TENANT, 0, api_rules_list, "rules_list", none},
-    {"GET", "/v1/audit", ADMIN | ROLE_BIT(ROLE_AUDITOR) | OWNER, 0, api_audit_list, "audit_list",
-     page},
+    {"GET", "/v1/audit", READERS | OWNER, 0, api_audit_list, "audit_list", audit},
+    {"GET", "/v1/audit:verify", READERS, 0, api_audit_verify, "audit_verify", anchor},
+    {"GET", "/v1/audit/{id}/receipts", READERS, 0, api_audit_receipts, "audit_receipts", page},
     {"GET", "/v1/events", STAFF | TENANT, 0, api_events_list, "events_list", events},
 
     {"GET", "/v1/tokens", ADMIN, 0, api_tokens_list, "tokens_list", page},

@@ -49,9 +49,47 @@ static void system_clock_goes_forward(void **state)
     assert_true(clock->wall_us(clock) > INT64_C(1600000000000000));
 }
 
+static void a_time_is_read_as_it_is_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t us;
+    } good[] = {
+        {"1970-01-01T00:00:00Z", 0},
+        {"2026-02-28T23:59:59.5Z", 1772323199500000},
+        {"2024-02-29T00:00:00.000001Z", 1709164800000001},
+        {"1969-12-31T23:59:59.999999Z", -1},
+    };
+    static const char *const bad[] = {
+        "",
+        "2026-01-01",
+        "2026-01-01T00:00:00",
+        "2026-01-01T00:00:00.Z",
+        "2026-01-01T00:00:00.1234567Z",
+        "2026-01-01T00:00:00+01:00",
+        "2026-02-29T00:00:00Z",
+        "2026-13-01T00:00:00Z",
+        "2026-01-01T24:00:00Z",
+        "2026-01-01T00:00:60Z",
+        "2026-01-01T00:00:00ZZ",
+        " 026-01-01T00:00:00Z",
+        "2026-1-01T00:00:000Z",
+    };
+    int64_t us = -7;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_false(clock_parse(bad[i], &us));
+    assert_int_equal(us, -7);
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(clock_parse(good[i].text, &us));
+        assert_int_equal(us, good[i].us);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_is_read_as_it_is_written),
         cmocka_unit_test(times_are_rfc_3339_in_utc),
         cmocka_unit_test(extreme_times_fit_the_buffer),
         cmocka_unit_test(fake_clock_moves_only_by_hand),
