@@ -6,6 +6,7 @@
  * key, which its signing request proves; anybody else is refused as if it did not exist. The writer
  * thread decides, so two who come at once are one after the other.
  */
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,9 @@
 #define COMMAND_SIZE    (TLS_URL_SIZE + JOIN_TEXT_SIZE + NAME_SIZE + 64)
 #define SUBJECT_SIZE    (NAME_SIZE + 8)
 
+/* Of an attempt to spend a join token: what becomes of its count. */
+enum attempt { ATTEMPT_NONE, ATTEMPT_OPEN, ATTEMPT_WRONG, ATTEMPT_RIGHT };
+
 struct enrol_task {
     struct task base;
     char node[NAME_SIZE];
@@ -35,11 +39,17 @@ struct enrol_task {
     struct tls_issued issued;
     bool found, expired; /* the join token */
     char used_key[X509_FINGERPRINT_SIZE];
+    enum attempt attempt;
+    char peer[INET6_ADDRSTRLEN];
 };
 
 static void release(struct task *task)
 {
     struct enrol_task *et = (struct enrol_task *)task;
+    if (et->attempt == ATTEMPT_RIGHT)
+        backoff_right(task->app->joins, et->hash, et->peer);
+    else if (et->attempt == ATTEMPT_OPEN) /* not judged: another part of it was wrong */
+        backoff_undo(task->app->joins, et->hash, et->peer);
     explicit_bzero(et->token, sizeof(et->token));
     tls_issued_release(&et->issued);
     free(et->csr);
@@ -161,8 +171,8 @@ static bool read_body(struct enrol_task *et, const json_t *document, bool joins,
     OWN(pubkey) gnutls_pubkey_t key = NULL;
     const char *csr = NULL, *token = NULL;
     json_reader_init(&r, document, "", findings);
-    if (joins && json_reader_string(&r, "join_token", true, 1, sizeof(et->token) - 1, &token))
-        bytes_digest(token, strlen(token), et->hash);
+    if (joins)
+        json_reader_string(&r, "join_token", true, 1, sizeof(et->token) - 1, &token);
     if (read_pem(&r, "csr", &csr) && tls_csr_read(csr, strlen(csr), &key, &err) != ERR_OK)
         read_problem(&r, "csr", "%s", err.text);
     json_reader_end(&r);
@@ -271,6 +281,7 @@ static bool on_join(void *arg, const struct db_join *join)
 /* One text for all: who guesses does not learn which tokens there were. */
 static enum err_code refuse_join(struct enrol_task *et, struct err *err)
 {
+    et->attempt = ATTEMPT_WRONG;
     return task_refuse(&et->base, 401, "join-token-refused", err,
                        "the join token is unknown, used or expired; make a new one with POST "
                        "/v1/nodes/NODE/join-token");
@@ -290,14 +301,45 @@ static enum err_code run_enrol(struct db_tx *tx, struct task *task, struct err *
         return refuse_join(et, err);
     if (code == ERR_OK)
         code = join_use(tx, et->node, et->issued.facts.key, err);
-    return code == ERR_OK ? add_certificate(et, tx, NULL, err) : code;
+    if (code == ERR_OK)
+        code = add_certificate(et, tx, NULL, err);
+    if (code == ERR_OK)
+        et->attempt = ATTEMPT_RIGHT;
+    return code;
+}
+
+/* Each token is an "account" of its own, so that only the address counts for who tries many: others
+ * elsewhere enrol undisturbed. False = replied 429. */
+static bool may_try(struct request *request, struct enrol_task *et)
+{
+    const char *token = json_string_value(json_object_get(request_json(request), "join_token"));
+    char seconds[24];
+    int64_t wait_s;
+    if (token == NULL)
+        return true; /* read_body() says so */
+    bytes_digest(token, strlen(token), et->hash);
+    snprintf(et->peer, sizeof(et->peer), "%s", request_peer(request));
+    if (backoff_try(et->base.app->joins, et->hash, et->peer, &wait_s)) {
+        et->attempt = ATTEMPT_OPEN;
+        return true;
+    }
+    snprintf(seconds, sizeof(seconds), "%lld", (long long)wait_s);
+    request_set_header(request, "Retry-After", seconds);
+    request_reply_problem(request, 429, "too-many-attempts", NULL, NULL,
+                          "too many join tokens that were wrong came from %s; try again in %s s",
+                          et->peer, seconds);
+    return false;
 }
 
 void api_agent_enrol(struct request *request)
 {
     struct enrol_task *et = start(request, run_enrol);
-    if (et != NULL)
+    if (et == NULL)
+        return;
+    if (may_try(request, et))
         submit_request(request, et, true);
+    else
+        release(&et->base);
 }
 
 static enum err_code run_renew(struct db_tx *tx, struct task *task, struct err *err)

@@ -92,7 +92,7 @@ static bool authenticate(void *arg, const struct credentials *given, struct prin
     if (by_token ? !auth_check(app->auth, given, out)
                  : !enrol_check(app, given->certificate, app->clock->wall_us(app->clock), out))
         return false;
-    /* Agents' tokens are for loopback without TLS (decision 9). */
+    /* Agents' tokens are for loopback without TLS (decision 10). */
     if (out->role == ROLE_AGENT && by_token && app->tls != NULL)
         return false;
     if (out->role == ROLE_AGENT)
@@ -244,6 +244,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
     if (code == ERR_OK)
         code = certs_new(&app->certs, err);
     if (code == ERR_OK)
+        code = backoff_new(app->clock, &app->joins, err);
+    if (code == ERR_OK)
         code = make_openapi(app, err);
     return code;
 }
@@ -346,6 +348,7 @@ void app_free(struct app *app)
     event_hub_free(app->events);
     compat_free(app->compat);
     certs_free(app->certs);
+    backoff_free(app->joins);
     tls_free(app->tls);
     tls_ca_free(app->ca);
     blob_unref(app->openapi);

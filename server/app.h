@@ -14,6 +14,7 @@
 #include "fleet/compat.h"
 #include "db/tables.h"
 #include "server/auth.h"
+#include "server/backoff.h"
 #include "server/certs.h"
 #include "server/effects.h"
 #include "server/event_hub.h"
@@ -42,6 +43,7 @@ struct app {
     bool rollouts_queued;     /* writer thread: a write of server/rollouts is on its way */
     struct event_hub *events; /* any thread */
     struct compat *compat;    /* immutable: the hardware rules */
+    struct backoff *joins;    /* any thread: who guesses join tokens */
     struct certs *certs;      /* any thread */
     struct tls_ca *ca;        /* any thread */
     struct tls *tls;          /* any thread; NULL = plain HTTP */

@@ -194,6 +194,19 @@ def join_tokens_are_for_one_key(tap, server):
     tap.status(server.call("DELETE", "/v1/nodes/n9/certificates"), 404, "nor their revocation")
 
 
+def guessing_is_slowed_down(tap, server):
+    must(server.put("/v1/nodes/n1", {}), 201)
+    csr, token = server.tool("request", "x"), server.join("n1")
+    answers = [server.call("POST", "/v1/agent/enrol", {"join_token": f"sj_{i}", "csr": csr}, token=None)
+               for i in range(33)]
+    tap.equal({a.status for a in answers[:30]}, {401}, "30 wrong join tokens are refused")
+    late = next((a for a in answers[30:] if a.status != 401), answers[-1])
+    tap.ok(late.status == 429 and int(late.headers["Retry-After"]) >= 1 and
+           late.json["code"] == "too-many-attempts", "the next ones wait", late)
+    tap.ok(until(lambda: server.call("POST", "/v1/agent/enrol", {"join_token": token, "csr": csr},
+                                     token=None).status == 201), "then the right one is taken")
+
+
 def the_agent_knows_its_server(tap, server):
     must(server.put("/v1/nodes/n1", {}), 201)
     token = server.join("n1")
@@ -462,7 +475,8 @@ def names_and_wildcards(tap, args):
 
 def main():
     args, tap = arguments(), Tap()
-    for test in (an_agent_joins, join_tokens_are_for_one_key, the_agent_knows_its_server,
+    for test in (an_agent_joins, join_tokens_are_for_one_key, guessing_is_slowed_down,
+                 the_agent_knows_its_server,
                  a_crash_while_joining_is_repaired, certificates_are_judged,
                  revocation_holds_at_once, certificates_are_renewed, plain_is_kept_out,
                  the_own_certificate_is_replaced):
