@@ -227,6 +227,14 @@ static void take_back(struct rollout *r, size_t index, struct rollout_actions *a
         move_node(r, index, ROLLOUT_NODE_RETURNED);
 }
 
+/* What failed, or was taken back, does not begin again by itself. */
+static void refuse_waiting(struct rollout *r, struct rollout_actions *actions)
+{
+    for (size_t i = 0; i < r->node_count; i++)
+        if (r->nodes[i].state == ROLLOUT_NODE_WAITING)
+            act(actions, ROLLOUT_REFUSE, i);
+}
+
 static void fail_wave(struct rollout *r, int64_t now_ns, const char *why,
                       struct rollout_actions *actions)
 {
@@ -242,6 +250,7 @@ static void fail_wave(struct rollout *r, int64_t now_ns, const char *why,
     move(r, ROLLOUT_RETURNING);
     r->return_ns = now_ns + r->settings.wave_deadline_ns;
     say(actions, "rollout.returning", "%zu nodes go back to their last good plan", count);
+    refuse_waiting(r, actions);
 }
 
 /* Steps: each returns true when another one may follow at once. ---------------------------------
@@ -416,9 +425,10 @@ static void receipt_of_target(struct rollout *r, size_t index, const struct roll
         note_problem(node, report->problem[0] != '\0' ? report->problem
                                                       : "what it observes is not its plan");
     } else if (report->mine || node->state == ROLLOUT_NODE_APPLIED) {
-        if (node->state != ROLLOUT_NODE_APPLIED)
+        if (node->state != ROLLOUT_NODE_APPLIED) {
             move_node(r, index, ROLLOUT_NODE_APPLIED);
-        node->heard = false;
+            node->heard = false;
+        }
         node->probe_failed = !report->probes_ok;
         note_problem(node, report->problem);
         if (report->drift)
@@ -506,6 +516,7 @@ void rollout_gone(struct rollout *r, size_t index)
 
 static void roll_back(struct rollout *r, int64_t now_ns, struct rollout_actions *actions)
 {
+    refuse_waiting(r, actions);
     if (r->state == ROLLOUT_PREPARING) {
         move(r, ROLLOUT_ROLLED_BACK);
         say(actions, "rollout.rolled-back", "nothing had begun");

@@ -108,6 +108,7 @@ enum rollout_action_kind {
     ROLLOUT_OFFER,   /* publish the target, to be confirmed within settings.confirm_timeout_ns */
     ROLLOUT_CONFIRM, /* publish the target as final */
     ROLLOUT_RETURN,  /* publish `before` as final, and do not start with this target by itself */
+    ROLLOUT_REFUSE,  /* do not start with its target by itself; it was never offered */
     ROLLOUT_EVENT,
 };
 struct rollout_action {

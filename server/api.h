@@ -92,6 +92,18 @@ void api_agent_inventory(struct request *request);
 void api_agent_plan(struct request *request);
 void api_agent_receipt(struct request *request);
 void api_agent_state(struct request *request);
+/* api_rollout_policy.c */
+void api_rollout_policy_get(struct request *request);
+void api_rollout_policy_put(struct request *request);
+/* api_rollouts.c */
+void api_rollouts_list(struct request *request);
+void api_rollout_post(struct request *request);
+void api_rollout_get(struct request *request);
+void api_rollout_nodes(struct request *request);
+void api_rollout_pause(struct request *request);
+void api_rollout_resume(struct request *request);
+void api_rollout_confirm(struct request *request);
+void api_rollout_rollback(struct request *request);
 /* barrier.c */
 void api_generation_get(struct request *request);
 /* api_audit.c */

@@ -133,6 +133,15 @@ enum err_code release_give(struct releases *releases, struct app *app, struct db
     return code != ERR_OK ? code : add_item(releases, node, &value, err);
 }
 
+enum err_code release_note(struct releases *releases, struct app *app, struct db_tx *tx,
+                           const char *node, const struct node_release *next, struct err *err)
+{
+    if (world_node_get(app->world, node) == NULL)
+        return ERR_OK;
+    enum err_code code = store(tx, node, next, err);
+    return code != ERR_OK ? code : add_item(releases, node, next, err);
+}
+
 void releases_settle(struct releases *releases, struct app *app)
 {
     for (size_t i = 0; i < releases->count; i++) {

@@ -29,6 +29,10 @@ ERR_MUST_CHECK enum err_code release_keep_plan(struct db_tx *tx, const struct pl
 ERR_MUST_CHECK enum err_code release_give(struct releases *releases, struct app *app,
                                           struct db_tx *tx, const char *node,
                                           const struct node_release *next, struct err *err);
+/* As release_give, but the node keeps the plan it was given. */
+ERR_MUST_CHECK enum err_code release_note(struct releases *releases, struct app *app,
+                                          struct db_tx *tx, const char *node,
+                                          const struct node_release *next, struct err *err);
 void releases_settle(struct releases *releases, struct app *app);
 
 /* Start-up: the rows into world, and published as they were given. */

@@ -105,7 +105,7 @@ static enum err_code drop_gone(struct rollout_change *change, struct db_tx *tx, 
 
 static bool has_changed(const struct rollout *r, int64_t now_ns)
 {
-    bool changed = now_ns - r->saved_ns >= 10 * NS_PER_S;
+    bool changed = now_ns - r->saved_ns >= ROLLOUT_SAVE_NS;
     for (size_t i = 0; i < r->node_count && !changed; i++)
         changed = r->nodes[i].changed;
     return changed;

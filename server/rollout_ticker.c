@@ -10,7 +10,6 @@
 #include "server/rollouts.h"
 
 #define TICK_NS (200 * NS_PER_MS)
-#define SAVE_NS (10 * NS_PER_S) /* at least so often the remaining times are stored */
 
 struct rollout_ticker {
     struct app *app;
@@ -24,7 +23,7 @@ struct rollout_ticker {
 /* Marks in the world what the time and the agents' requests have changed. */
 static bool look_at(struct app *app, struct rollout *r, int64_t now_ns)
 {
-    bool due = rollout_due_ns(r) <= now_ns || now_ns - r->saved_ns >= SAVE_NS;
+    bool due = rollout_due_ns(r) <= now_ns || now_ns - r->saved_ns >= ROLLOUT_SAVE_NS;
     for (size_t i = 0; i < r->node_count; i++) {
         struct world_node *node = world_node_get(app->world, r->nodes[i].name);
         uint64_t heard = node == NULL ? 0 : status_heard(app->status, node->name);

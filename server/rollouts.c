@@ -56,6 +56,10 @@ static enum err_code give(struct rollout_change *change, struct db_tx *tx,
     if (now == NULL)
         return ERR_OK;
     struct node_release next = now->release;
+    if (action->kind == ROLLOUT_REFUSE) {
+        set_digest(next.refused, node->target[0] != '\0' ? node->target : now->plan_digest);
+        return release_note(&change->releases, change->app, tx, node->name, &next, err);
+    }
     next.rollout = next.timeout_s = 0;
     next.given_by = change->copy->number;
     set_digest(next.digest, action->kind == ROLLOUT_RETURN ? node->before : node->target);

@@ -13,6 +13,8 @@
 
 #define ROLLOUT_POLICY_KEY "rollout-policy" /* document, blob */
 
+#define ROLLOUT_SAVE_NS (10 * NS_PER_S) /* at least so often the remaining times are stored */
+
 struct rollout_change {
     struct app *app;
     struct rollout *copy; /* owned; what the rollout becomes */

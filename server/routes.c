@@ -16,6 +16,7 @@
 
 #define T            "/v1/tenants/{tenant}"
 #define N            "/v1/nodes/{node}"
+#define R            "/v1/rollouts/{rollout}"
 #define READ         ROUTE_TENANT
 #define CHANGE       (ROUTE_JSON | ROUTE_IF_MATCH)
 #define PATCH        (ROUTE_PATCH_BODY | ROUTE_IF_MATCH)
@@ -36,6 +37,7 @@ static const char *const rollback[] = {"dry_run", "reason", "override", NULL};
 static const char *const diff[] = {"from", "to", NULL};
 static const char *const reason[] = {"reason", NULL};
 static const char *const join[] = {"expires", "reason", NULL};
+static const char *const rollout[] = {"dry_run", "reason", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
 static const char *const items[] = {"fields", "node", "page_size", "page_token", NULL};
 static const char *const found[] = {"fields", "rule", "severity", "page_size", "page_token", NULL};
@@ -100,6 +102,19 @@ const struct route routes[] = {
     {"GET", N "/inventory", STAFF, 0, api_node_inventory, "node_inventory", none},
     {"GET", N "/findings", STAFF, 0, api_node_findings, "node_findings", none},
     {"GET", N "/receipts", STAFF, 0, api_node_receipts, "node_receipts", page},
+
+    {"GET", "/v1/rollout-policy", STAFF, 0, api_rollout_policy_get, "rollout_policy_get", none},
+    {"PUT", "/v1/rollout-policy", OPS, CHANGE, api_rollout_policy_put, "rollout_policy_put",
+     change},
+    {"GET", "/v1/rollouts", STAFF, 0, api_rollouts_list, "rollouts_list", page},
+    {"POST", "/v1/rollouts", OPS, ROUTE_JSON | ROUTE_IDEMPOTENT, api_rollout_post, "rollout_post",
+     rollout},
+    {"GET", R, STAFF, 0, api_rollout_get, "rollout_get", none},
+    {"GET", R "/nodes", STAFF, 0, api_rollout_nodes, "rollout_nodes", page},
+    {"POST", R ":pause", OPS, 0, api_rollout_pause, "rollout_pause", reason},
+    {"POST", R ":resume", OPS, 0, api_rollout_resume, "rollout_resume", reason},
+    {"POST", R ":confirm", OPS, 0, api_rollout_confirm, "rollout_confirm", reason},
+    {"POST", R ":rollback", OPS, 0, api_rollout_rollback, "rollout_rollback", reason},
 
     {"GET", "/v1/generations/{generation}", STAFF, 0, api_generation_get, "generation_get",
      barrier},

@@ -137,11 +137,15 @@ static void done(void *arg, enum err_code code, const struct err *err)
     char etag[32] = "";
     if (task->revision != 0)
         etag_format(task->revision, etag);
+    char location[sizeof(task->location)];
     memcpy(refusal_text, task->refusal_text, sizeof(refusal_text));
+    memcpy(location, task->location, sizeof(location));
     task->release(task);
     if (code == ERR_OK)
         request_reply_json(request, status, GIVE(answer), etag,
-                           status == 201 && etag[0] != '\0' ? request_path(request) : NULL);
+                           location[0] != '\0'                ? location
+                           : status == 201 && etag[0] != '\0' ? request_path(request)
+                                                              : NULL);
     else if (refusal != 0)
         request_reply_problem(request, refusal, refusal_code, NULL, refusal == 412 ? etag : NULL,
                               "%s", refusal_text);

@@ -26,7 +26,8 @@ struct task {
     json_t *answer;   /* owned; NULL = none (204) */
     json_t *kept; /* owned; what a repetition is answered with, without secrets; NULL = answer */
     struct effects effects;
-    int refusal; /* status of a problem, 0 = none */
+    char location[96]; /* of what was made; "" = none */
+    int refusal;       /* status of a problem, 0 = none */
     const char *refusal_code;
     char refusal_text[256];
 };

@@ -170,14 +170,24 @@ class Agent:
 
     def __init__(self, server, node, token):
         self.server, self.node, self.token, self.digest = server, node, token, None
+        self.plan = {}
+
+    @property
+    def rollout(self):
+        """For which its plan is on trial; None = it is final."""
+        return self.plan.get("confirm", {}).get("rollout") if self.digest else None
+
+    @property
+    def tag(self):
+        return f"{self.digest}+{self.rollout}" if self.rollout else self.digest
 
     def report(self, ports=1):
         return must(self.server.call("PUT", "/v1/agent/inventory", inventory(self.node, ports),
                                      token=self.token), 200)
 
     def fetch(self, wait="0s", known=None):
-        known = known if known is not None else self.digest
-        path = f"/v1/agent/plan?wait={wait}" + (f"&known={known}" if known else "")
+        known = known if known is not None else self.tag
+        path = f"/v1/agent/plan?wait={wait}" + (f"&known={known.replace('+', '%2B')}" if known else "")
         answer = self.server.get(path, token=self.token)
         if answer.status == 200:
             self.plan = answer.json
@@ -188,6 +198,8 @@ class Agent:
         body = {"version": 1, "node": self.node, "generation": self.plan["generation"],
                 "digest": self.digest, "observed": observed or self.digest, "result": result,
                 "time_us": time.time_ns() // 1000, "apply_ns": 1000000, "steps": [], **more}
+        if self.rollout:
+            body.setdefault("rollout", self.rollout)
         return self.server.call("POST", "/v1/agent/receipts", body, token=self.token)
 
     def state(self, change=None):

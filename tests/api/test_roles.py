@@ -10,6 +10,7 @@ ROLES = ("agent", "admin", "operator", "auditor", "tenant-admin", "tenant-user")
 BODIES = {"agent_enrol": {}, "agent_renew": {},
           "fabric_put": {}, "fabric_validate": {}, "policy_put": {}, "policy_validate": {},
           "tenant_put": {}, "placement_put": {}, "node_put": {}, "token_post": {},
+          "rollout_policy_put": {}, "rollout_post": {},
           "fabric_patch": {}, "tenant_patch": {}, "policy_patch": {}, "placement_patch": {},
           "node_patch": {}, "fabric_rollback": {"revision": 1}, "policy_rollback": {"revision": 1},
           "switch_put": {}, "switches_import": {"switches": []},
@@ -17,7 +18,7 @@ BODIES = {"agent_enrol": {}, "agent_renew": {},
 # What an open route says to that body, where it is not 200.
 OPEN_STATUS = {"agent_enrol": 422}
 PARAMS = {"{switch}": "sw1", "{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
-          "{generation}": "current", "{id}": "nothing"}
+          "{generation}": "current", "{id}": "nothing", "{rollout}": "r-1"}
 
 
 def routes(args):
