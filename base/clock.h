@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NS_PER_MS INT64_C(1000000)
-#define NS_PER_S  INT64_C(1000000000)
+#include "base/duration.h"
 
 struct clock {
     int64_t (*mono_ns)(struct clock *clock); /* monotonic, counts during suspend (BOOTTIME) */

@@ -22,146 +22,14 @@
  *                           v
  *                      rolled-back
  */
-#include "fleet/rollout.h"
+#include "fleet/rollout_private.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-
-#define BIT(state) (1u << (state))
-
-static const struct {
-    const char *name;
-    unsigned next; /* allowed moves */
-} states[ROLLOUT_STATE_COUNT] = {
-    [ROLLOUT_PREPARING] = {"preparing",
-                           BIT(ROLLOUT_RUNNING) | BIT(ROLLOUT_DONE) | BIT(ROLLOUT_ROLLED_BACK)},
-    [ROLLOUT_RUNNING] = {"running", BIT(ROLLOUT_PAUSED) | BIT(ROLLOUT_CONFIRMING) |
-                                        BIT(ROLLOUT_RETURNING) | BIT(ROLLOUT_ROLLING_BACK) |
-                                        BIT(ROLLOUT_DONE)},
-    [ROLLOUT_PAUSED] = {"paused",
-                        BIT(ROLLOUT_RUNNING) | BIT(ROLLOUT_RETURNING) | BIT(ROLLOUT_ROLLING_BACK)},
-    [ROLLOUT_CONFIRMING] = {"confirming", BIT(ROLLOUT_RUNNING) | BIT(ROLLOUT_RETURNING) |
-                                              BIT(ROLLOUT_ROLLING_BACK)},
-    [ROLLOUT_RETURNING] = {"returning", BIT(ROLLOUT_FAILED) | BIT(ROLLOUT_ROLLING_BACK)},
-    [ROLLOUT_ROLLING_BACK] = {"rolling-back", BIT(ROLLOUT_ROLLED_BACK)},
-    [ROLLOUT_DONE] = {"done", BIT(ROLLOUT_ROLLING_BACK)},
-    [ROLLOUT_FAILED] = {"failed", BIT(ROLLOUT_ROLLING_BACK)},
-    [ROLLOUT_ROLLED_BACK] = {"rolled-back", 0},
-};
-
-static const struct {
-    const char *name;
-    unsigned next;
-} node_states[ROLLOUT_NODE_STATE_COUNT] = {
-    [ROLLOUT_NODE_WAITING] = {"waiting", BIT(ROLLOUT_NODE_OFFERED)},
-    [ROLLOUT_NODE_OFFERED] = {"offered", BIT(ROLLOUT_NODE_APPLIED) | BIT(ROLLOUT_NODE_FAILED) |
-                                             BIT(ROLLOUT_NODE_EXPIRED) | BIT(ROLLOUT_NODE_ABSENT) |
-                                             BIT(ROLLOUT_NODE_RETURNING)},
-    [ROLLOUT_NODE_APPLIED] = {"applied", BIT(ROLLOUT_NODE_CONFIRMED) | BIT(ROLLOUT_NODE_FAILED) |
-                                             BIT(ROLLOUT_NODE_EXPIRED) |
-                                             BIT(ROLLOUT_NODE_RETURNING)},
-    [ROLLOUT_NODE_CONFIRMED] = {"confirmed", BIT(ROLLOUT_NODE_RETURNING)},
-    [ROLLOUT_NODE_FAILED] = {"failed", BIT(ROLLOUT_NODE_RETURNING)},
-    [ROLLOUT_NODE_EXPIRED] = {"expired", BIT(ROLLOUT_NODE_RETURNING)},
-    [ROLLOUT_NODE_RETURNING] = {"returning", BIT(ROLLOUT_NODE_RETURNED) | BIT(ROLLOUT_NODE_ABSENT)},
-    [ROLLOUT_NODE_RETURNED] = {"returned", BIT(ROLLOUT_NODE_RETURNING)},
-    [ROLLOUT_NODE_ABSENT] = {"absent", BIT(ROLLOUT_NODE_APPLIED) | BIT(ROLLOUT_NODE_CONFIRMED) |
-                                           BIT(ROLLOUT_NODE_FAILED) | BIT(ROLLOUT_NODE_EXPIRED) |
-                                           BIT(ROLLOUT_NODE_RETURNING) |
-                                           BIT(ROLLOUT_NODE_RETURNED)},
-};
-
-const char *rollout_state_name(enum rollout_state state)
-{
-    return states[state].name;
-}
-
-bool rollout_state_from_name(const char *name, enum rollout_state *out)
-{
-    for (int i = 0; i < ROLLOUT_STATE_COUNT; i++)
-        if (strcmp(states[i].name, name) == 0) {
-            *out = (enum rollout_state)i;
-            return true;
-        }
-    return false;
-}
-
-const char *rollout_node_state_name(enum rollout_node_state state)
-{
-    return node_states[state].name;
-}
-
-bool rollout_node_state_from_name(const char *name, enum rollout_node_state *out)
-{
-    for (int i = 0; i < ROLLOUT_NODE_STATE_COUNT; i++)
-        if (strcmp(node_states[i].name, name) == 0) {
-            *out = (enum rollout_node_state)i;
-            return true;
-        }
-    return false;
-}
-
-bool rollout_is_over(enum rollout_state state)
-{
-    return state == ROLLOUT_DONE || state == ROLLOUT_FAILED || state == ROLLOUT_ROLLED_BACK;
-}
-
-static void move(struct rollout *r, enum rollout_state to)
-{
-    assert(states[r->state].next & BIT(to));
-    r->state = to;
-}
-
-static void move_node(struct rollout *r, size_t index, enum rollout_node_state to)
-{
-    struct rollout_node *node = &r->nodes[index];
-    assert(node_states[node->state].next & BIT(to));
-    node->state = to;
-    node->changed = true;
-}
-
-static struct rollout_action *act(struct rollout_actions *actions, enum rollout_action_kind kind,
-                                  size_t node)
-{
-    if (actions->count == actions->room) {
-        size_t room = actions->room == 0 ? 64 : 2 * actions->room;
-        struct rollout_action *more = realloc(actions->items, room * sizeof(*more));
-        if (more == NULL) {
-            actions->nomem = true;
-            return NULL;
-        }
-        actions->items = more;
-        actions->room = room;
-    }
-    struct rollout_action *action = &actions->items[actions->count++];
-    *action = (struct rollout_action){.kind = kind, .node = node};
-    return action;
-}
-
-static void say(struct rollout_actions *actions, const char *event, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void say(struct rollout_actions *actions, const char *event, const char *fmt, ...)
-{
-    struct rollout_action *action = act(actions, ROLLOUT_EVENT, SIZE_MAX);
-    if (action == NULL)
-        return;
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(action->text, sizeof(action->text), fmt, ap);
-    va_end(ap);
-    action->event = event;
-}
-
-void rollout_actions_release(struct rollout_actions *actions)
-{
-    free(actions->items);
-    *actions = (struct rollout_actions){0};
-}
 
 /* Waves --------------------------------------------------------------------------------------- */
 
@@ -171,16 +39,17 @@ static void open_wave(struct rollout *r, int64_t now_ns, struct rollout_actions 
     for (size_t i = 0; i < r->node_count; i++) {
         if (r->nodes[i].wave != r->wave)
             continue;
-        move_node(r, i, ROLLOUT_NODE_OFFERED);
+        rollout_move_node(r, i, ROLLOUT_NODE_OFFERED);
         r->nodes[i].heard_ns = now_ns;
-        act(actions, ROLLOUT_OFFER, i);
+        rollout_act(actions, ROLLOUT_OFFER, i);
         count++;
     }
     r->wave_open = true;
     r->passed = false;
     r->gates_ns = now_ns + r->settings.wave_deadline_ns;
     r->confirm_ns = r->soak_ns = 0;
-    say(actions, "rollout.wave", "wave %u of %u: %zu nodes", r->wave + 1, r->wave_count, count);
+    rollout_say(actions, "rollout.wave", "wave %u of %u: %zu nodes", r->wave + 1, r->wave_count,
+                count);
 }
 
 static void close_times(struct rollout *r)
@@ -198,17 +67,17 @@ static void confirm_wave(struct rollout *r, struct rollout_actions *actions)
         if (r->nodes[i].wave != r->wave)
             continue;
         if (r->nodes[i].state == ROLLOUT_NODE_FAILED || r->nodes[i].state == ROLLOUT_NODE_EXPIRED) {
-            act(actions, ROLLOUT_RETURN, i);
+            rollout_act(actions, ROLLOUT_RETURN, i);
             continue;
         }
-        act(actions, ROLLOUT_CONFIRM, i);
+        rollout_act(actions, ROLLOUT_CONFIRM, i);
         if (r->nodes[i].state == ROLLOUT_NODE_APPLIED) {
-            move_node(r, i, ROLLOUT_NODE_CONFIRMED);
+            rollout_move_node(r, i, ROLLOUT_NODE_CONFIRMED);
             count++;
         }
     }
-    say(actions, "rollout.confirmed", "wave %u of %u: %zu nodes", r->wave + 1, r->wave_count,
-        count);
+    rollout_say(actions, "rollout.confirmed", "wave %u of %u: %zu nodes", r->wave + 1,
+                r->wave_count, count);
     close_times(r);
     r->wave++;
 }
@@ -218,13 +87,13 @@ static void confirm_wave(struct rollout *r, struct rollout_actions *actions)
 static void take_back(struct rollout *r, size_t index, struct rollout_actions *actions)
 {
     enum rollout_node_state state = r->nodes[index].state;
-    act(actions, ROLLOUT_RETURN, index);
+    rollout_act(actions, ROLLOUT_RETURN, index);
     if (state == ROLLOUT_NODE_RETURNING || state == ROLLOUT_NODE_RETURNED ||
         state == ROLLOUT_NODE_ABSENT)
         return;
-    move_node(r, index, ROLLOUT_NODE_RETURNING);
+    rollout_move_node(r, index, ROLLOUT_NODE_RETURNING);
     if (r->nodes[index].stands)
-        move_node(r, index, ROLLOUT_NODE_RETURNED);
+        rollout_move_node(r, index, ROLLOUT_NODE_RETURNED);
 }
 
 /* What failed, or was taken back, does not begin again by itself. */
@@ -232,7 +101,7 @@ static void refuse_waiting(struct rollout *r, struct rollout_actions *actions)
 {
     for (size_t i = 0; i < r->node_count; i++)
         if (r->nodes[i].state == ROLLOUT_NODE_WAITING)
-            act(actions, ROLLOUT_REFUSE, i);
+            rollout_act(actions, ROLLOUT_REFUSE, i);
 }
 
 static void fail_wave(struct rollout *r, int64_t now_ns, const char *why,
@@ -240,16 +109,16 @@ static void fail_wave(struct rollout *r, int64_t now_ns, const char *why,
 {
     size_t count = 0;
     text_copy(r->problem, sizeof(r->problem), why);
-    say(actions, "rollout.gate", "wave %u failed: %.200s", r->wave + 1, why);
+    rollout_say(actions, "rollout.gate", "wave %u failed: %.200s", r->wave + 1, why);
     for (size_t i = 0; i < r->node_count; i++)
         if (r->nodes[i].wave == r->wave) {
             take_back(r, i, actions);
             count++;
         }
     close_times(r);
-    move(r, ROLLOUT_RETURNING);
+    rollout_move(r, ROLLOUT_RETURNING);
     r->return_ns = now_ns + r->settings.wave_deadline_ns;
-    say(actions, "rollout.returning", "%zu nodes go back to their last good plan", count);
+    rollout_say(actions, "rollout.returning", "%zu nodes go back to their last good plan", count);
     refuse_waiting(r, actions);
 }
 
@@ -264,7 +133,7 @@ static void mark_absent(struct rollout *r, int64_t now_ns)
         if (node->wave != r->wave || node->state != ROLLOUT_NODE_OFFERED ||
             !(late || now_ns - node->heard_ns >= ROLLOUT_ABSENT_NS))
             continue;
-        move_node(r, i, ROLLOUT_NODE_ABSENT);
+        rollout_move_node(r, i, ROLLOUT_NODE_ABSENT);
         text_copy(node->problem, sizeof(node->problem), "said nothing of its plan in time");
     }
 }
@@ -273,8 +142,8 @@ static bool pass_wave(struct rollout *r, int64_t now_ns, struct rollout_actions 
 {
     if (r->soak_ns == 0) {
         r->soak_ns = now_ns + r->settings.soak_ns;
-        say(actions, "rollout.gate", "wave %u of %u: the gates have passed", r->wave + 1,
-            r->wave_count);
+        rollout_say(actions, "rollout.gate", "wave %u of %u: the gates have passed", r->wave + 1,
+                    r->wave_count);
     }
     if (now_ns < r->soak_ns)
         return false;
@@ -284,9 +153,9 @@ static bool pass_wave(struct rollout *r, int64_t now_ns, struct rollout_actions 
         return true;
     }
     if (r->state == ROLLOUT_RUNNING) {
-        move(r, ROLLOUT_CONFIRMING);
-        say(actions, "rollout.confirming", "wave %u of %u waits for a confirmation", r->wave + 1,
-            r->wave_count);
+        rollout_move(r, ROLLOUT_CONFIRMING);
+        rollout_say(actions, "rollout.confirming", "wave %u of %u waits for a confirmation",
+                    r->wave + 1, r->wave_count);
     }
     return false;
 }
@@ -321,8 +190,8 @@ static bool step_running(struct rollout *r, int64_t now_ns, struct rollout_actio
         open_wave(r, now_ns, actions);
         return true;
     }
-    move(r, ROLLOUT_DONE);
-    say(actions, "rollout.done", "all %u waves are confirmed", r->wave_count);
+    rollout_move(r, ROLLOUT_DONE);
+    rollout_say(actions, "rollout.done", "all %u waves are confirmed", r->wave_count);
     return false;
 }
 
@@ -333,7 +202,7 @@ static bool step_back(struct rollout *r, int64_t now_ns, struct rollout_actions 
         if (r->nodes[i].state != ROLLOUT_NODE_RETURNING)
             continue;
         if (late)
-            move_node(r, i, ROLLOUT_NODE_ABSENT);
+            rollout_move_node(r, i, ROLLOUT_NODE_ABSENT);
         else
             left = true;
     }
@@ -341,12 +210,12 @@ static bool step_back(struct rollout *r, int64_t now_ns, struct rollout_actions 
         return false;
     close_times(r);
     bool failed = r->state == ROLLOUT_RETURNING;
-    move(r, failed ? ROLLOUT_FAILED : ROLLOUT_ROLLED_BACK);
-    say(actions, "rollout.returned", "the nodes stand on their last good plans");
+    rollout_move(r, failed ? ROLLOUT_FAILED : ROLLOUT_ROLLED_BACK);
+    rollout_say(actions, "rollout.returned", "the nodes stand on their last good plans");
     if (failed)
-        say(actions, "rollout.failed", "%.200s", r->problem);
+        rollout_say(actions, "rollout.failed", "%.200s", r->problem);
     else
-        say(actions, "rollout.rolled-back", "all of it was taken back");
+        rollout_say(actions, "rollout.rolled-back", "all of it was taken back");
     return false;
 }
 
@@ -395,12 +264,12 @@ void rollout_start(struct rollout *r, uint32_t wave_count, struct rollout_action
     r->wave_count = wave_count;
     r->unavailable_max = rollout_settings_unavailable(&r->settings, r->node_count);
     if (r->node_count == 0) {
-        move(r, ROLLOUT_DONE);
-        say(actions, "rollout.done", "no node had anything to roll out");
+        rollout_move(r, ROLLOUT_DONE);
+        rollout_say(actions, "rollout.done", "no node had anything to roll out");
         return;
     }
-    move(r, ROLLOUT_RUNNING);
-    say(actions, "rollout.started", "%zu nodes in %u waves", r->node_count, wave_count);
+    rollout_move(r, ROLLOUT_RUNNING);
+    rollout_say(actions, "rollout.started", "%zu nodes in %u waves", r->node_count, wave_count);
 }
 
 static void note_problem(struct rollout_node *node, const char *text)
@@ -418,15 +287,15 @@ static void receipt_of_target(struct rollout *r, size_t index, const struct roll
     if (report->expired) {
         if (!report->mine)
             return;
-        move_node(r, index, ROLLOUT_NODE_EXPIRED);
+        rollout_move_node(r, index, ROLLOUT_NODE_EXPIRED);
         note_problem(node, "its own timer took it back to its last good plan");
     } else if (!report->good || !equal) {
-        move_node(r, index, ROLLOUT_NODE_FAILED);
+        rollout_move_node(r, index, ROLLOUT_NODE_FAILED);
         note_problem(node, report->problem[0] != '\0' ? report->problem
                                                       : "what it observes is not its plan");
     } else if (report->mine || node->state == ROLLOUT_NODE_APPLIED) {
         if (node->state != ROLLOUT_NODE_APPLIED) {
-            move_node(r, index, ROLLOUT_NODE_APPLIED);
+            rollout_move_node(r, index, ROLLOUT_NODE_APPLIED);
             node->heard = false;
         }
         node->probe_failed = !report->probes_ok;
@@ -445,9 +314,10 @@ static void receipt_while_back(struct rollout *r, size_t index, const struct rol
                   strcmp(report->observed, node->before) == 0;
     bool target = strcmp(report->observed, node->target) == 0;
     if (before && node->state != ROLLOUT_NODE_RETURNED)
-        move_node(r, index, ROLLOUT_NODE_RETURNED);
+        rollout_move_node(r, index, ROLLOUT_NODE_RETURNED);
     else if (target && node->state == ROLLOUT_NODE_RETURNED)
-        move_node(r, index, ROLLOUT_NODE_RETURNING); /* it was applying when it was taken back */
+        rollout_move_node(r, index,
+                          ROLLOUT_NODE_RETURNING); /* it was applying when it was taken back */
     else if (!before && !target && node->state == ROLLOUT_NODE_RETURNING)
         note_problem(node, report->problem);
 }
@@ -470,7 +340,7 @@ void rollout_receipt(struct rollout *r, size_t index, const struct rollout_repor
         else if (of_target && r->wave_open && node->wave == r->wave)
             receipt_of_target(r, index, report, now_ns);
         else if (of_target && report->good && strcmp(report->observed, node->target) == 0)
-            move_node(r, index, ROLLOUT_NODE_CONFIRMED); /* back, and on the final plan */
+            rollout_move_node(r, index, ROLLOUT_NODE_CONFIRMED); /* back, and on the final plan */
         break;
     case ROLLOUT_NODE_RETURNING:
     case ROLLOUT_NODE_RETURNED:
@@ -518,23 +388,23 @@ static void roll_back(struct rollout *r, int64_t now_ns, struct rollout_actions 
 {
     refuse_waiting(r, actions);
     if (r->state == ROLLOUT_PREPARING) {
-        move(r, ROLLOUT_ROLLED_BACK);
-        say(actions, "rollout.rolled-back", "nothing had begun");
+        rollout_move(r, ROLLOUT_ROLLED_BACK);
+        rollout_say(actions, "rollout.rolled-back", "nothing had begun");
         return;
     }
     for (size_t i = 0; i < r->node_count; i++)
         if (r->nodes[i].state != ROLLOUT_NODE_WAITING)
             take_back(r, i, actions);
     close_times(r);
-    move(r, ROLLOUT_ROLLING_BACK);
+    rollout_move(r, ROLLOUT_ROLLING_BACK);
     r->return_ns = now_ns + r->settings.wave_deadline_ns;
-    say(actions, "rollout.rolling-back", "all nodes go back to the plans they had");
+    rollout_say(actions, "rollout.rolling-back", "all nodes go back to the plans they had");
 }
 
 static enum err_code not_now(const struct rollout *r, const char *verb, struct err *err)
 {
     return err_set(err, ERR_CONFLICT, "rollout r-%lld is %s: it cannot be %s now",
-                   (long long)r->number, states[r->state].name, verb);
+                   (long long)r->number, rollout_state_name(r->state), verb);
 }
 
 static enum err_code pause_(struct rollout *r, struct rollout_actions *actions, bool *unchanged,
@@ -545,8 +415,8 @@ static enum err_code pause_(struct rollout *r, struct rollout_actions *actions, 
         return ERR_OK;
     if (r->state != ROLLOUT_RUNNING)
         return not_now(r, "paused", err);
-    move(r, ROLLOUT_PAUSED);
-    say(actions, "rollout.paused", "no wave begins until it is resumed");
+    rollout_move(r, ROLLOUT_PAUSED);
+    rollout_say(actions, "rollout.paused", "no wave begins until it is resumed");
     return ERR_OK;
 }
 
@@ -558,8 +428,8 @@ static enum err_code resume(struct rollout *r, struct rollout_actions *actions, 
         return ERR_OK;
     if (r->state != ROLLOUT_PAUSED)
         return not_now(r, "resumed", err);
-    move(r, ROLLOUT_RUNNING);
-    say(actions, "rollout.resumed", "it goes on");
+    rollout_move(r, ROLLOUT_RUNNING);
+    rollout_say(actions, "rollout.resumed", "it goes on");
     return ERR_OK;
 }
 
@@ -576,7 +446,7 @@ static enum err_code confirm(struct rollout *r, int64_t now_ns, struct rollout_a
                        (long long)r->number);
     confirm_wave(r, actions);
     if (r->state == ROLLOUT_CONFIRMING)
-        move(r, ROLLOUT_RUNNING);
+        rollout_move(r, ROLLOUT_RUNNING);
     return ERR_OK;
 }
 

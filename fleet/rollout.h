@@ -187,5 +187,5 @@ ERR_MUST_CHECK enum err_code rollout_head_from_json(struct rollout *rollout, con
 json_t *rollout_node_to_json(const struct rollout_node *node); /* heard, probe, finding, problem */
 ERR_MUST_CHECK enum err_code rollout_node_from_json(struct rollout_node *node, const json_t *body,
                                                     int64_t now_ns, struct err *err);
-/* The document of GET /v1/rollouts/R. */
+/* The document of GET /v1/rollouts/R but for its times of the wall clock. */
 json_t *rollout_to_json(const struct rollout *rollout, int64_t now_ns);

@@ -185,13 +185,6 @@ static bool write_seconds(json_t *object, const char *key, int64_t deadline_ns, 
     return deadline_ns == 0 || write_member(object, key, json_integer(left_s < 0 ? 0 : left_s));
 }
 
-static bool write_time(json_t *object, const char *key, int64_t wall_us)
-{
-    char text[CLOCK_TEXT_MAX];
-    clock_format(wall_us, text);
-    return write_member(object, key, json_string(text));
-}
-
 json_t *rollout_to_json(const struct rollout *r, int64_t now_ns)
 {
     char id[ROLLOUT_ID_SIZE];
@@ -207,8 +200,6 @@ json_t *rollout_to_json(const struct rollout *r, int64_t now_ns)
         !write_text(object, "state", rollout_state_name(r->state)) ||
         !write_text(object, "message", r->message) || !write_text(object, "author", r->author) ||
         !write_text(object, "problem", r->problem) ||
-        !write_time(object, "created", r->created_us) ||
-        !write_time(object, "updated", r->updated_us) ||
         !write_member(object, "settings", json_incref(settings)) ||
         !write_member(object, "unavailable_max", json_integer((json_int_t)r->unavailable_max)) ||
         !write_member(object, "nodes", counts_to_json(r)) ||

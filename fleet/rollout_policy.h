@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/own.h"
@@ -81,7 +81,3 @@ bool rollout_request_has(const json_t *document, const struct view_node *node);
  * number of waves. A wave that takes no node is left out; what no wave takes is the last one. */
 size_t rollout_assign_waves(const struct rollout_settings *settings, const struct view *view,
                             const char *const *names, size_t count, uint32_t *out);
-
-/* "30s", "10m", "1500ms", "2h": the largest unit that divides the time. */
-#define DURATION_TEXT_MAX 32
-void duration_format(int64_t time_ns, char out[DURATION_TEXT_MAX]);

@@ -83,9 +83,19 @@ static enum err_code record(struct db_tx *tx, const struct task *task, const str
     return change_record(tx, task->request, &audit, NULL, NULL, err);
 }
 
+static json_t *document_of(const struct app *app, const struct rollout *r)
+{
+    json_t *document = rollout_to_json(r, app->clock->mono_ns(app->clock));
+    if (document == NULL)
+        return NULL;
+    api_set_time(document, "created", r->created_us);
+    api_set_time(document, "updated", r->updated_us);
+    return document;
+}
+
 static enum err_code answer_rollout(struct task *task, const struct rollout *r, struct err *err)
 {
-    task->answer = rollout_to_json(r, task->app->clock->mono_ns(task->app->clock));
+    task->answer = document_of(task->app, r);
     return task->answer == NULL ? err_nomem(err) : ERR_OK;
 }
 
@@ -322,7 +332,7 @@ static enum err_code look(struct db_tx *tx, void *arg, struct err *err)
     if (code != ERR_OK)
         return code;
     look->revision = r->revision;
-    look->answer = rollout_to_json(r, now_ns);
+    look->answer = document_of(app, r);
     return look->answer == NULL ? err_nomem(err) : ERR_OK;
 }
 
