@@ -67,6 +67,14 @@ void api_inventory_cpus(struct request *request);
 void api_compat_get(struct request *request);
 void api_node_findings(struct request *request);
 void api_findings_list(struct request *request);
+/* api_firmware.c */
+void api_image_post(struct request *request);
+void api_images_list(struct request *request);
+void api_image_get(struct request *request);
+void api_image_content(struct request *request);
+void api_image_delete(struct request *request);
+/* api_compliance.c */
+void api_firmware_compliance(struct request *request);
 /* api_switches.c */
 void api_switches_list(struct request *request);
 void api_switches_import(struct request *request);

@@ -12,9 +12,11 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "db/catalogue.h"
 #include "db/tables.h"
 #include "server/app_tls.h"
 #include "server/enrol.h"
+#include "server/images.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
 #include "server/route.h"
@@ -195,6 +197,34 @@ static enum err_code make_admin(struct app *app, const char *data_dir, struct er
     return ERR_OK;
 }
 
+static bool stop_at_first(void *arg, const struct db_image *row)
+{
+    (void)arg;
+    (void)row;
+    return false;
+}
+
+/* A store that cannot be asked makes every image known: nothing is removed then. */
+static bool is_image(void *arg, const char *id)
+{
+    struct err err = ERR_INIT;
+    return image_get(arg, id, stop_at_first, NULL, &err) != ERR_NOT_FOUND;
+}
+
+static enum err_code sweep_images(struct db_ro *ro, void *arg, struct err *err)
+{
+    struct app *app = arg;
+    (void)err;
+    images_sweep(app->images, is_image, ro);
+    return ERR_OK;
+}
+
+static enum err_code open_images(struct app *app, const char *data_dir, struct err *err)
+{
+    enum err_code code = images_new(data_dir, &app->images, err);
+    return code != ERR_OK ? code : db_read_wait(app->db, sweep_images, app, err);
+}
+
 /* "policy.json" names the file "policy". */
 static bool names_file(const char *ref, const char *name)
 {
@@ -308,6 +338,8 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
         code = db_write_wait(app->db, read_page_key, app, err);
     if (code == ERR_OK)
         code = make_admin(app, config->data_dir, err);
+    if (code == ERR_OK)
+        code = open_images(app, config->data_dir, err);
     const struct http_config http = {
         .address = config->address,
         .port = config->port,
@@ -351,6 +383,7 @@ void app_free(struct app *app)
     backoff_free(app->joins);
     tls_free(app->tls);
     tls_ca_free(app->ca);
+    images_free(app->images);
     blob_unref(app->openapi);
     json_decref(app->contract);
     free(app);

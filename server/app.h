@@ -27,6 +27,7 @@
 #include "server/waiters.h"
 #include "server/world.h"
 
+struct images;
 struct rollout_ticker;
 
 struct app {
@@ -42,6 +43,7 @@ struct app {
     _Atomic(struct rollout_ticker *) ticker; /* any thread; NULL until the store is open */
     bool rollouts_queued;     /* writer thread: a write of server/rollouts is on its way */
     struct event_hub *events; /* any thread */
+    struct images *images;    /* any thread */
     struct compat *compat;    /* immutable: the hardware rules */
     struct backoff *joins;    /* any thread: who guesses join tokens */
     struct certs *certs;      /* any thread */

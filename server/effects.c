@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "server/app.h"
+#include "server/images.h"
 #include "server/planner.h"
 
 struct effect {
@@ -105,6 +106,9 @@ static void commit_named(const struct effect *effect, struct app *app)
         break;
     case EFFECT_END_TENANT:
         auth_end_tenant(app->auth, effect->name);
+        break;
+    case EFFECT_IMAGE_REMOVED:
+        image_remove(app->images, effect->name);
         break;
     case EFFECT_WAKE:
         waiters_wake(app->waiters, effect->name);

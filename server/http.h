@@ -21,7 +21,8 @@
 #define HTTP_THREADS         2
 #define HTTP_CONNECTIONS_MAX 20000 /* less when RLIMIT_NOFILE allows less; logged */
 #define HTTP_BODY_MAX        (1024 * 1024)
-#define HTTP_BODY_LARGE_MAX  (16 * 1024 * 1024) /* agent reports */
+#define HTTP_BODY_LARGE_MAX  (16 * 1024 * 1024)  /* agent reports */
+#define HTTP_BODY_STREAM_MAX (512 * 1024 * 1024) /* taken in pieces: firmware images */
 #define HTTP_URL_MAX         4096
 #define HTTP_REQUEST_DEADLINE_MS                                                                   \
     30000 /* from the first byte of the head to the end of the body                                \
@@ -193,6 +194,8 @@ void request_reply_json(struct request *request, int status, json_t *body, const
                         const char *location);
 /* Borrows a reference of its own. Answers 304 when If-None-Match has its etag (GET/HEAD). */
 void request_reply_blob(struct request *request, int status, struct blob *blob);
+/* The open file of `size` bytes (at least 1), which is taken over; one Range is served. */
+void request_reply_file(struct request *request, int fd, uint64_t size, const char *etag);
 /* text copied. */
 void request_reply_text(struct request *request, int status, const char *content_type,
                         const char *text, size_t len);

@@ -223,7 +223,10 @@ static enum MHD_Result dispatch(struct request *request)
     request_hold(request);
     atomic_store(&request->discharged, false);
     atomic_store(&request->state, STATE_RUNNING);
-    request->route->handler(request);
+    if (request->intake != NULL)
+        http_intake_end(request);
+    else
+        request->route->handler(request);
     if (atomic_load(&request->state) == STATE_ANSWERED)
         return queue(request);
     /* Suspended first, then told: a reply that comes in between finds RUNNING and leaves the
@@ -236,13 +239,42 @@ static enum MHD_Result dispatch(struct request *request)
     return MHD_YES;
 }
 
+/* False: the handler refused. */
+static bool intake_start(struct request *request)
+{
+    request->route->handler(request);
+    if (atomic_load(&request->state) == STATE_ANSWERED)
+        return false;
+    request->phase = PHASE_INTAKE;
+    return true;
+}
+
+static enum MHD_Result on_intake(struct request *request, const char *upload, size_t *n)
+{
+    switch (http_intake_on_data(request, upload, n)) {
+    case INTAKE_WHOLE:
+        return dispatch(request);
+    case INTAKE_OVER:
+        request->phase = PHASE_DRAIN;
+        request->drained = *n;
+        if (*n == 0)
+            return queue(request);
+        *n = 0;
+        break;
+    case INTAKE_MORE:
+        break;
+    }
+    return MHD_YES;
+}
+
 /* First call: the head is whole, nothing of the body was read. */
 static enum MHD_Result on_head(struct request *request, const char *method)
 {
     atomic_fetch_add_explicit(&request->server->requests, 1, memory_order_relaxed);
     if (http_head_check(request, method)) {
         request->phase = PHASE_BODY;
-        return MHD_YES;
+        if ((request->route->flags & ROUTE_STREAM) == 0 || intake_start(request))
+            return MHD_YES;
     }
     /* A small body is read to its end, so that the client hears the refusal and may go on with
      * this connection. One that waits for "100 Continue" or sends much hears it now. */
@@ -278,9 +310,12 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *con, const cha
             return dispatch(request);
         body_take(request, upload, n);
         return MHD_YES;
+    case PHASE_INTAKE:
+        *upload_size = n;
+        return on_intake(request, upload, upload_size);
     case PHASE_DRAIN:
         request->drained += n;
-        if (request->drained > HTTP_DRAIN_MAX)
+        if (request->drained > (request->intake != NULL ? request->body_max : HTTP_DRAIN_MAX))
             return MHD_NO;
         return n == 0 ? queue(request) : MHD_YES;
     case PHASE_ANSWER:

@@ -68,7 +68,7 @@ struct conn { /* one TCP connection */
     char certificate[X509_FINGERPRINT_SIZE]; /* with TLS_PEER_GOOD */
 };
 
-enum request_phase { PHASE_HEAD, PHASE_BODY, PHASE_DRAIN, PHASE_ANSWER };
+enum request_phase { PHASE_HEAD, PHASE_BODY, PHASE_INTAKE, PHASE_DRAIN, PHASE_ANSWER };
 enum request_state { STATE_READING, STATE_RUNNING, STATE_SUSPENDED, STATE_ANSWERED };
 
 struct owned {
@@ -115,6 +115,7 @@ struct request {
     char *body;
     size_t body_len, body_room, body_max, drained;
     json_t *json;
+    struct http_intake *intake; /* owned; of ROUTE_STREAM */
 
     /* Of the wait; guarded by server->wait_lock. */
     size_t heap_at; /* 1.. = place in the heap, 0 = not there */
@@ -223,6 +224,19 @@ void http_refuse(struct request *request, int status, const char *code, const ch
     __attribute__((format(printf, 4, 5)));
 /* Used by the timer: answers 503 without meeting the owner's obligation. */
 void http_reply_forced(struct request *request, const char *detail);
+
+/* http_intake.c: a piece of the body has come, *n 0 at its end; *n becomes what was not taken. */
+enum http_intake_move {
+    INTAKE_MORE,
+    INTAKE_WHOLE, /* call http_intake_end() as a handler */
+    INTAKE_OVER,  /* somebody replied: the rest is dropped */
+};
+enum http_intake_move http_intake_on_data(struct request *request, const char *data, size_t *n);
+void http_intake_end(struct request *request);
+
+/* http_reply.c: a response of a file, which it takes; NULL = no memory. */
+void http_reply_file(struct request *request, int status, struct MHD_Response *response, size_t len,
+                     const char *etag);
 
 /* http_stream.c: all look again, so that they see the server's stop. */
 void http_streams_wake(struct http_server *server);

@@ -246,6 +246,11 @@ static bool head_type(struct request *request)
         http_refuse(request, 415, "unsupported-media-type", "needs Content-Type: " HTTP_TYPE_JSON);
         return false;
     }
+    if ((flags & ROUTE_STREAM) && !http_type_is(type, "application/octet-stream")) {
+        http_refuse(request, 415, "unsupported-media-type",
+                    "needs Content-Type: application/octet-stream");
+        return false;
+    }
     if ((flags & ROUTE_PATCH_BODY) && !http_type_is(type, HTTP_TYPE_JSON_PATCH) &&
         !http_type_is(type, HTTP_TYPE_MERGE_PATCH)) {
         request_set_header(request, "Accept-Patch",
@@ -269,7 +274,13 @@ static bool head_body(struct request *request)
     }
     if (!head_type(request))
         return false;
-    request->body_max = route->flags & ROUTE_LARGE ? HTTP_BODY_LARGE_MAX : HTTP_BODY_MAX;
+    request->body_max = route->flags & ROUTE_STREAM  ? HTTP_BODY_STREAM_MAX
+                        : route->flags & ROUTE_LARGE ? HTTP_BODY_LARGE_MAX
+                                                     : HTTP_BODY_MAX;
+    if ((route->flags & ROUTE_STREAM) && length == UINT64_MAX) {
+        http_refuse(request, 411, "length-required", "needs a Content-Length, no chunks");
+        return false;
+    }
     if (length != UINT64_MAX && length > request->body_max) {
         http_refuse(request, 413, "too-large", "the body has %llu bytes, more than %zu",
                     (unsigned long long)length, request->body_max);

@@ -268,6 +268,23 @@ void http_reply_response(struct request *request, struct MHD_Response *response,
     reply_give(request, &answer, false);
 }
 
+void http_reply_file(struct request *request, int status, struct MHD_Response *response, size_t len,
+                     const char *etag)
+{
+    if (!reply_claim(request)) {
+        if (response != NULL)
+            MHD_destroy_response(response);
+        return;
+    }
+    struct answer answer = {.status = status,
+                            .etag = etag,
+                            .content_type = "application/octet-stream",
+                            .cacheable = true,
+                            .response = response,
+                            .len = len};
+    reply_give(request, &answer, false);
+}
+
 struct problem {
     int status;
     const char *code, *detail, *etag;

@@ -61,6 +61,7 @@ static void request_free(struct request *request)
     blob_unref(request->blob);
     json_decref(request->json);
     free(request->body);
+    free(request->intake);
     free(request->headers);
     free(request);
 }

@@ -19,6 +19,8 @@ enum route_flags {
     /* A body of one of the two patch types, parsed, of any root; If-Match is the only precondition.
      */
     ROUTE_PATCH_BODY = 1 << 8,
+    /* A body of application/octet-stream that the handler takes in pieces: server/http_intake.h. */
+    ROUTE_STREAM = 1 << 9,
     ROUTE_SAFE = 1 << 6, /* POST that changes nothing: the scope "read" is enough */
 };
 

@@ -41,6 +41,9 @@ static const char *const rollout[] = {"dry_run", "reason", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
 static const char *const items[] = {"fields", "node", "page_size", "page_token", NULL};
 static const char *const found[] = {"fields", "rule", "severity", "page_size", "page_token", NULL};
+static const char *const image[] = {"component", "version", "psid", "sha256",
+                                    "name",      "reason",  NULL};
+static const char *const matrix[] = {"component", "verdict", NULL};
 static const char *const plan[] = {"known", "wait", NULL};
 
 const struct route routes[] = {
@@ -127,6 +130,15 @@ const struct route routes[] = {
     {"GET", "/v1/switches/{switch}", STAFF, 0, api_switch_get, "switch_get", none},
     {"PUT", "/v1/switches/{switch}", OPS, CHANGE, api_switch_put, "switch_put", reason},
     {"DELETE", "/v1/switches/{switch}", OPS, REMOVE, api_switch_delete, "switch_delete", reason},
+    {"GET", "/v1/firmware/images", STAFF, 0, api_images_list, "images_list", page},
+    {"POST", "/v1/firmware/images", OPS, ROUTE_STREAM, api_image_post, "image_post", image},
+    {"GET", "/v1/firmware/images/{image}", STAFF, 0, api_image_get, "image_get", none},
+    {"DELETE", "/v1/firmware/images/{image}", OPS, REMOVE, api_image_delete, "image_delete",
+     reason},
+    {"GET", "/v1/firmware/images/{image}/content", OPS | AGENT, 0, api_image_content,
+     "image_content", none},
+    {"GET", "/v1/firmware/compliance", STAFF, 0, api_firmware_compliance, "firmware_compliance",
+     matrix},
     {"GET", "/v1/compat", STAFF, 0, api_compat_get, "compat_get", none},
     {"GET", "/v1/findings", STAFF, 0, api_findings_list, "findings_list", found},
 

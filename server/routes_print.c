@@ -16,13 +16,14 @@ void routes_print(FILE *out)
                 fprintf(out, "%s%s", comma, role_name(role));
                 comma = ",";
             }
-        fprintf(out, "%s\t%s%s%s%s%s%s%s%s\t%s\t", route->flags & ROUTE_OPEN ? "open" : "",
+        fprintf(out, "%s\t%s%s%s%s%s%s%s%s%s\t%s\t", route->flags & ROUTE_OPEN ? "open" : "",
                 route->flags & ROUTE_JSON ? "json " : "",
                 route->flags & ROUTE_IF_MATCH ? "if-match " : "",
                 route->flags & ROUTE_LARGE ? "large " : "",
                 route->flags & ROUTE_TENANT ? "tenant " : "",
                 route->flags & ROUTE_IDEMPOTENT ? "idempotent " : "",
                 route->flags & ROUTE_PATCH_BODY ? "patch " : "",
+                route->flags & ROUTE_STREAM ? "stream " : "",
                 route->flags & ROUTE_SAFE ? "safe " : "", route->flags & ROUTE_OPEN ? "open " : "",
                 route->operation_id);
         comma = "";
