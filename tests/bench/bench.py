@@ -18,6 +18,8 @@ import tempfile
 import time
 import urllib.request
 
+import agents_tls
+
 CONNECTIONS = (1, 16, 64)
 POLICY = {"qos_policy": {f"job_{i}": {"priority": i % 8, "bw_limit": "60%", "demand": "75%",
                                       "description": "run {n}"} for i in range(9)}}
@@ -214,6 +216,9 @@ class Bench:
         print(f"  memory: stellard {server.rss_mib():.0f} MiB")
         server.stop()
 
+    def agents_tls(self):
+        agents_tls.run(self.args.objdir, self.folder, self.args.agents)
+
     def upload_rounds(self, server):
         self.barrier(server)
         headers, _ = server.call("PUT", "/v1/tenants/t/policy", {"qos_policy": {
@@ -248,13 +253,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--agents", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--only", choices=("policies", "validate", "agents"))
+    parser.add_argument("--only", choices=("policies", "validate", "agents", "agents-tls"))
     args = parser.parse_args()
-    for name in ("policies", "validate", "agents"):
+    for name in ("policies", "validate", "agents", "agents-tls"):
         if args.only and args.only != name:
             continue
         with tempfile.TemporaryDirectory(prefix="stellar-bench-") as folder:
-            getattr(Bench(args, folder), name)()
+            getattr(Bench(args, folder), name.replace("-", "_"))()
     sys.stdout.flush()
 
 
