@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""stellarctl against a real server: every operation can be reached, the friendly commands do what they
+say, and each exit code is given."""
+import json
+import os
+import re
+import subprocess
+import tempfile
+import threading
+import time
+
+import yaml
+
+from lib import FABRIC, POLICY, fixture, must, run
+
+METHODS = ("get", "put", "post", "delete", "patch", "head")
+DONE, REFUSED, USAGE, MISSING, AUTH, CONFLICT, UNREACHABLE, PARTIAL = range(8)
+
+
+class Ctl:
+    """Runs stellarctl with a configuration folder of its own."""
+
+    def __init__(self, server, token="admin"):
+        self.program = os.path.join(server.args.objdir, "stellarctl")
+        self.folder = tempfile.TemporaryDirectory(prefix="stellar-ctl-")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("STELLAR_")}
+        self.env.update(STELLAR_SERVER=f"http://127.0.0.1:{server.port}",
+                        XDG_CONFIG_HOME=self.folder.name)
+        self.token(server.admin if token == "admin" else token)
+
+    def token(self, token):
+        self.env["STELLAR_TOKEN"] = token
+
+    def file(self, name, content):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def __call__(self, *words, stdin="", env=None):
+        return subprocess.run([self.program, *words], input=stdin, env={**self.env, **(env or {})},
+                              capture_output=True, text=True, timeout=60, encoding="utf-8")
+
+    def json(self, *words):
+        answer = self(*words, "-o", "json")
+        if answer.returncode != 0:
+            raise AssertionError(f"{words}: {answer}")
+        return json.loads(answer.stdout)
+
+
+def operations(server):
+    path = os.path.join(server.args.srcdir, "schemas", "openapi.yaml")
+    with open(path, encoding="utf-8") as f:
+        document = yaml.safe_load(f)
+    for path, item in document["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield path, method.upper(), item[method]["operationId"], item[method]
+
+
+def every_operation_is_reached(tap, server):
+    ctl = Ctl(server)
+    body = ctl.file("body", {})
+    listed = [row["operation"] for row in ctl.json("api")["items"]]
+    wanted = [op for _, _, op, _ in operations(server)]
+    tap.equal(sorted(listed), sorted(wanted), "api lists every operation of openapi.yaml")
+    missed = []
+    for path, method, op, spec in operations(server):
+        words = ["api", op, "--print-request"]
+        for name in re.findall(r"{(\w+)}", path):
+            words += ["--param", f"{name}=x.{name}"]
+        for given in spec.get("parameters", []):
+            if given.get("required") and given.get("in") in ("query", "header"):
+                words += ["--" + given["in"], given["name"] + "=1"]
+        if "requestBody" in spec:
+            words += ["-f", body]
+        answer = ctl(*words)
+        line = f"{method} {ctl.env['STELLAR_SERVER']}{re.sub(r'{(.*?)}', r'x.' + chr(92) + '1', path)}"
+        if answer.returncode != 0 or answer.stdout.split("\n")[0].split("?")[0] != line:
+            missed.append((op, line, answer))
+    tap.ok(not missed, f"each of the {len(wanted)} operations becomes its request", missed)
+
+
+def every_read_works(tap, server):
+    """Each GET of the API, for real, on the fixture."""
+    _, tokens = fixture(server)
+    ctl = Ctl(server)
+    values = {"tenant": "a", "job": "nlp_job", "node": "n1", "number": "1", "generation": "current",
+              "id": tokens["id"]}
+    failed = []
+    for path, method, op, spec in operations(server):
+        names = re.findall(r"{(\w+)}", path)
+        if method != "GET" or path.startswith("/v1/agent") or set(names) - set(values):
+            continue
+        words = [x for name in names for x in ("--param", f"{name}={values[name]}")]
+        for given in spec.get("parameters", []):
+            if given.get("in") == "query" and given.get("required"):
+                words += ["--query", given["name"] + "=" + str(given.get("example", 1))]
+        answer = ctl("api", op, *words)
+        good = (DONE, MISSING) if op in ALLOWED_404 else (DONE,)
+        if answer.returncode not in good or not (answer.stdout or answer.returncode):
+            failed.append((op, answer))
+    tap.ok(not failed, "every GET is answered", failed)
+
+
+# Reads whose subject the fixture does not make.
+ALLOWED_404 = set()
+
+
+def kinds_are_shown(tap, server):
+    fixture(server)
+    ctl = Ctl(server)
+    help_text = ctl("help", "kinds").stdout
+    kinds = [line.split()[0] for line in help_text.split("\n")[1:] if line]
+    names = {"plans": ["n1"], "states": ["n1"], "inventories": ["n1"], "generations": ["current"],
+             "receipts": ["--node", "n1"]}
+    tap.ok(len(kinds) > 12, "help kinds lists the kinds", help_text)
+    for kind in kinds:
+        for output in ("table", "json", "jsonl"):
+            answer = ctl("get", kind, *names.get(kind, []), "-o", output)
+            good = answer.returncode == DONE
+            if good and output == "json":
+                json.loads(answer.stdout)
+            if not good:
+                tap.ok(False, f"get {kind} -o {output}", answer)
+                break
+        else:
+            tap.ok(True, f"get {kind} works in every form")
+    table = ctl("get", "policies").stdout.split("\n")
+    tap.ok(table[0].split() == ["TENANT", "JOB", "PRIORITY", "GUARANTEE", "LIMIT", "DEMAND",
+                                "DESCRIPTION"] and table[1].split()[:2] == ["a", "cv_job"],
+           "policies of all tenants are one table", table)
+    csv = ctl("get", "nodes", "-o", "csv", "--no-headers").stdout
+    tap.ok(csv.startswith("n1,pending,"), "CSV without titles", csv)
+    tap.equal(ctl("get", "tenants", "-o", "name", "--limit", "1").stdout, "a\n", "names, limited")
+
+
+def documents_make_the_round(tap, server):
+    ctl = Ctl(server)
+    files = os.path.join(ctl.folder.name, "all")
+    os.mkdir(files)
+    for name, content in (
+            ("1-jobs.json", "\n".join(json.dumps(d) for d in (
+                {"kind": "placement", "tenant": "a", "name": "nlp_job",
+                 "document": {"nodes": ["n1"], "match": {"dst": "10.9.1.0/24"}}},
+                {"kind": "policy", "name": "a", "document": POLICY}))),
+            ("2-fleet.json", {"items": [FABRIC, {"kind": "node", "name": "n1", "document": {}},
+                                        {"kind": "tenant", "name": "a", "document": {}}]})):
+        ctl.file("all/" + name, content)
+    first = ctl("apply", "-f", files, "-m", "first")
+    tap.ok(first.returncode == DONE and first.stdout.count("created") == 5,
+           "a folder is applied in the order that its documents need", first)
+    second = ctl("apply", "-f", files)
+    tap.ok(second.returncode == DONE and second.stdout.count("unchanged") == 5,
+           "a second time nothing changes", second)
+    tap.equal(server.get("/v1/tenants/a/policy").json, POLICY, "the server has the policy")
+    tap.equal(ctl.json("get", "revisions", "-t", "a")["items"][0]["message"], "first",
+              "the message is kept")
+    policy = {"qos_policy": dict(POLICY["qos_policy"], cv_job={"priority": 2, "bw_limit": "70%"})}
+    changed = ctl.file("policy.json", policy)
+    tap.equal(ctl("diff", "-f", changed, "-t", "a").returncode, REFUSED, "diff finds the change")
+    dry = ctl("apply", "-f", changed, "-t", "a", "--dry-run")
+    tap.ok(dry.returncode == DONE and "dry run" in dry.stdout, "a dry run says so", dry)
+    tap.equal(server.get("/v1/tenants/a/policy").json, POLICY, "and stores nothing")
+    must_do(ctl("apply", "-f", changed, "-t", "a"))
+    tap.equal(ctl("diff", "-f", changed, "-t", "a").returncode, DONE, "then nothing differs")
+    old = ctl("diff", "policy", "a", "--from", "1")
+    tap.ok(old.returncode == REFUSED and '+      "bw_limit": "70%"' in old.stdout,
+           "two revisions differ", old)
+    must_do(ctl("rollback", "policy", "a", "--to", "1", "-m", "back"))
+    tap.equal(server.get("/v1/tenants/a/policy").json, POLICY, "a rollback brings the old one back")
+    tap.equal(ctl("validate", "-f", changed, "-t", "a").returncode, DONE, "a good file is valid")
+    gone = ctl("delete", "placement", "nlp_job", "-t", "a")
+    tap.ok(gone.returncode == DONE and "removed" in gone.stdout, "a placement is removed", gone)
+    tap.equal(server.get("/v1/tenants/a/placements/nlp_job").status, 404, "it is gone")
+
+
+def must_do(answer, code=DONE):
+    if answer.returncode != code:
+        raise AssertionError(f"{answer}, wanted {code}")
+    return answer
+
+
+def exit_codes(tap, server):
+    _, tokens = fixture(server)
+    ctl = Ctl(server)
+    bad = ctl.file("bad.json", {"qos_policy": {"x": {"priority": 9}}})
+    refused = ctl("apply", "-f", bad, "-t", "a")
+    tap.ok(refused.returncode == REFUSED and "priority-range at /qos_policy/x/priority" in
+           refused.stderr and "observed 9" in refused.stderr, "1: refused, with every reason", refused)
+    problem = json.loads(ctl("api", "policy_put", "--param", "tenant=a", "--header", "If-Match=*",
+                             "-f", bad, "-o", "json").stderr)
+    tap.equal(problem["code"], "policy-refused", "a problem as JSON")
+    tap.equal(ctl("validate", "-f", bad, "-t", "a").returncode, REFUSED, "1: not valid")
+    tap.equal(ctl("get", "nothing").returncode, USAGE, "2: no such kind")
+    tap.equal(ctl("get", "tenant", "zz").returncode, MISSING, "3: no such tenant")
+    tap.equal(ctl("delete", "tenant", "zz").returncode, MISSING, "3: nothing to remove")
+    tap.equal(ctl("get", "nodes", env={"STELLAR_TOKEN": "st_wrong"}).returncode, AUTH, "4: 401")
+    tap.equal(ctl("get", "tokens", env={"STELLAR_TOKEN": tokens["operator"]}).returncode, AUTH,
+              "4: 403")
+    stale = ctl("apply", "-f", ctl.file("good.json", POLICY), "-t", "a", "--if-match", '"99"')
+    tap.equal(stale.returncode, CONFLICT, "5: stale")
+    tap.equal(ctl("api", "policy_put", "--param", "tenant=a", "-f", bad).returncode, CONFLICT,
+              "5: no precondition")
+    tap.equal(ctl("get", "nodes", "-s", "http://127.0.0.1:1").returncode, UNREACHABLE,
+              "6: no server")
+    some = ctl("delete", "tenant", "b", "zz")
+    tap.equal(some.returncode, PARTIAL, "7: one of two")
+    late = ctl("wait", "generation", "current", "--timeout", "1s")
+    tap.ok(late.returncode == REFUSED and "n1" in late.stdout, "1: not applied in time", late)
+
+
+def waiting_ends_when_it_is_applied(tap, server):
+    agent, _ = fixture(server)
+    ctl = Ctl(server)
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(
+        ctl("wait", "generation", "current", "--timeout", "30s")))
+    thread.start()
+    time.sleep(0.3)
+    agent.settle()
+    must(agent.receipt(), 201)
+    must(agent.state(), 200)
+    thread.join(60)
+    tap.ok(answers and answers[0].returncode == DONE, "wait returns when every node applied",
+           answers)
+
+
+def tokens_are_made_and_ended(tap, server):
+    fixture(server)
+    ctl = Ctl(server)
+    made = ctl.json("tokens", "create", "--role", "auditor", "--lifetime", "1h", "--description",
+                    "ci")
+    tap.ok(made["token"].startswith("st_"), "the secret is printed once", made)
+    other = Ctl(server, made["token"])
+    tap.equal(other("get", "nodes", "-o", "name").stdout, "n1\n", "it works")
+    tap.ok(made["token"] not in ctl("get", "tokens", "-o", "json").stdout, "and is not shown again")
+    must_do(ctl("delete", "token", made["id"]))
+    tap.equal(other("get", "nodes").returncode, AUTH, "a deleted token does not")
+    node = ctl.json("node", "token", "n1")
+    tap.ok(node["token"].startswith("sa_"), "a node's token is made", node)
+    env = {"STELLAR_SERVER": "", "STELLAR_TOKEN": ""}
+    must_do(ctl("profile", "set", "here", "-s", ctl.env["STELLAR_SERVER"], "--token-file", "-",
+                stdin=server.admin + "\n", env=env))
+    config = os.path.join(ctl.folder.name, "stellar", "config.json")
+    tap.equal(os.stat(config).st_mode & 0o777, 0o600, "a profile is for its owner only")
+    tap.equal(ctl("get", "nodes", "-o", "name", env=env).stdout, "n1\n", "a profile is enough")
+    os.chmod(config, 0o644)
+    tap.equal(ctl("get", "nodes", env=env).returncode, USAGE, "one that others may read is refused")
+
+
+def events_are_watched(tap, server):
+    fixture(server)
+    ctl = Ctl(server)
+    seen = ctl("get", "events", "--watch", "--after", "0", "--limit", "2", "-o", "jsonl")
+    events = [json.loads(line) for line in seen.stdout.splitlines()]
+    tap.ok(seen.returncode == DONE and [e["id"] for e in events] == [1, 2],
+           "events from the first one on", seen)
+    proc = subprocess.Popen([ctl.program, "get", "events", "-w", "--limit", "1", "-o", "jsonl"],
+                            env=ctl.env, stdout=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + 30
+        number = 0
+        while proc.poll() is None and time.monotonic() < end:
+            number += 1  # until the watch is under way
+            must(server.put(f"/v1/tenants/w{number}", {}), 201)
+            time.sleep(0.2)
+        out = proc.communicate(timeout=10)[0]
+    finally:
+        if proc.poll() is None:
+            proc.kill()
+    event = json.loads(out)
+    tap.ok(event["kind"] == "tenant.changed" and event["subject"].startswith("tenant/w"),
+           "what happens is told as it happens", event)
+
+
+def answers_go_to_files(tap, server):
+    fixture(server)
+    ctl = Ctl(server)
+    path = os.path.join(ctl.folder.name, "out.json")
+    must_do(ctl("api", "openapi", "--out", path))
+    with open(path, encoding="utf-8") as f:
+        tap.ok(json.load(f)["openapi"].startswith("3"), "an answer is written to a file")
+    tap.equal(os.stat(path).st_mode & 0o777, 0o600, "for its owner only")
+    ctl("api", "tenant_get", "--param", "tenant=zz", "--out", path)
+    with open(path, encoding="utf-8") as f:
+        tap.ok("openapi" in f.read(), "a failure leaves the file as it was")
+    tap.equal(sorted(n for n in os.listdir(ctl.folder.name) if "part" in n), [], "and nothing beside")
+    full = subprocess.run(f"{ctl.program} api openapi >/dev/full", shell=True, env=ctl.env,
+                          capture_output=True, text=True, timeout=60)
+    tap.equal(full.returncode, USAGE, "output that cannot be written is no success")
+
+
+def hostile_text_stays_text(tap, server):
+    """What a stranger may write into a document does not steer the operator's terminal."""
+    ctl = Ctl(server)
+    evil = "\u001b]0;owned\u0007 \u202e \u009b31m"
+    server.put("/v1/tenants/x", {"description": "quiet"})
+    answer = server.put("/v1/tenants/y", {"description": evil})
+    shown = ctl("get", "tenants").stdout + ctl("get", "audit").stdout + ctl(
+        "api", "tenant_get", "--param", "tenant=" + evil).stderr
+    tap.ok(not any(c in shown for c in "\u001b\u0007\u202e\u009b") and "quiet" in shown,
+           f"nothing of it is printed raw (stored with {answer.status})", shown)
+
+
+def completion_works(tap, server):
+    ctl = Ctl(server)
+    script = ctl.file("done.bash", must_do(ctl("completion", "bash")).stdout)
+    tap.equal(subprocess.run(["bash", "-n", script]).returncode, 0, "bash parses its completions")
+
+    def complete(*words):
+        text = f"source {script}\nCOMP_WORDS=({' '.join(map(repr, words))})\n" \
+               f"COMP_CWORD={len(words) - 1}\n_stellarctl\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
+        return subprocess.run(["bash", "-c", text], capture_output=True, text=True,
+                              timeout=30, env=ctl.env).stdout.split()
+
+    tap.equal(complete("stellarctl", "rol"), ["rollback", "rollout"], "commands")
+    tap.equal(complete("stellarctl", "rollout", "st"), ["start"], "their second words")
+    tap.equal(complete("stellarctl", "get", "pla"), ["placements", "plans"], "kinds")
+    tap.equal(complete("stellarctl", "-s", "x", "get", "nodes", "-o", "js"), ["json", "jsonl"],
+              "values of options")
+    tap.equal(complete("stellarctl", "api", "tenant_g"), ["tenant_get"], "operations")
+    tap.ok("--override" in complete("stellarctl", "apply", "--"), "options of a command")
+    tap.ok("--override" not in complete("stellarctl", "get", "--"), "not those of another")
+    tap.equal(complete("stellarctl", "completion", ""), ["bash", "zsh", "fish"], "shells")
+    for shell in ("zsh", "fish"):
+        text = must_do(ctl("completion", shell)).stdout
+        path = ctl.file("done." + shell, text)
+        try:
+            parsed = subprocess.run([shell, "-n", path], capture_output=True, timeout=30)
+            tap.ok(parsed.returncode == 0, f"{shell} parses its completions", parsed)
+        except FileNotFoundError:
+            tap.ok(True, f"{shell} parses its completions # skip {shell} is not installed")
+
+
+def manual_names_every_option(tap, server):
+    """The lists in the manual page and in --help are the same."""
+    ctl = Ctl(server)
+    path = os.path.join(server.args.srcdir, "doc", "man", "stellarctl.1.scd")
+    with open(path, encoding="utf-8") as f:
+        manual = f.read()
+    commands = re.findall(r"^\*stellarctl ([a-z -]+)\*", manual, re.M)
+    listed = re.findall(r"^    '([a-z -]+)'\) opts=", ctl("completion", "bash").stdout, re.M)
+    tap.equal(sorted(commands), sorted(listed), "the manual has every command")
+    documented = set(re.findall(r"\*(?:-\w\*, \*)?--([a-z-]+)\*", manual))
+    helped = set()
+    for command in listed:
+        helped |= set(re.findall(r"--([a-z-]+)", "\n".join(
+            line[:34] for line in must_do(ctl(*command.split(), "--help")).stdout.split("\n")
+            if line.startswith("  "))))
+    tap.equal(sorted(documented), sorted(helped), "and every option, and no other")
+    tap.equal(ctl("version").stdout.split()[0], "stellarctl", "version")
+
+
+if __name__ == "__main__":
+    run([every_operation_is_reached, every_read_works, kinds_are_shown, documents_make_the_round,
+         exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, events_are_watched,
+         answers_go_to_files, hostile_text_stays_text, completion_works,
+         manual_names_every_option])
