@@ -11,54 +11,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/input.h"
-
-#define PAIRS_MAX CALL_VALUES_MAX
-
-/* The NAMEs of NAME=VALUE; freed together. */
-struct pairs {
-    char *names[PAIRS_MAX];
-    size_t count;
-};
-
-static void pairs_release(struct pairs *pairs)
-{
-    for (size_t i = 0; i < pairs->count; i++)
-        free(pairs->names[i]);
-}
-
-static enum err_code add_pair(struct call *call, struct pairs *pairs, enum option option,
-                              const char *text, struct err *err)
-{
-    static const enum operation_in places[OPTION_COUNT] = {
-        [OPTION_PARAM] = OPERATION_PATH,
-        [OPTION_QUERY] = OPERATION_QUERY,
-        [OPTION_HEADER] = OPERATION_HEADER,
-    };
-    const char *sign = strchr(text, '=');
-    if (sign == NULL || sign == text)
-        return err_set(err, ERR_INVALID, "--%s '%s': NAME=VALUE is wanted",
-                       option_rows[option].name, text);
-    if (pairs->count == PAIRS_MAX)
-        return err_set(err, ERR_LIMIT, "more than %d parameters were given", PAIRS_MAX);
-    char *name = strndup(text, (size_t)(sign - text));
-    if (name == NULL)
-        return err_nomem(err);
-    pairs->names[pairs->count++] = name;
-    call_add(call, places[option], name, sign + 1);
-    return ERR_OK;
-}
-
-static enum err_code add_pairs(struct call *call, struct pairs *pairs,
-                               const struct arguments *arguments, struct err *err)
-{
-    enum err_code code = ERR_OK;
-    for (size_t i = 0; i < arguments->given_count && code == ERR_OK; i++) {
-        enum option option = arguments->given[i].option;
-        if (option == OPTION_PARAM || option == OPTION_QUERY || option == OPTION_HEADER)
-            code = add_pair(call, pairs, option, arguments->given[i].value, err);
-    }
-    return code;
-}
+#include "cli/pairs.h"
 
 static enum err_code find_operation(const char *id, const struct operation **out, struct err *err)
 {
@@ -176,7 +129,7 @@ enum exit_code cmd_api(struct context *context, const struct arguments *argument
     if (find_operation(arguments->words[0], &operation, &err) != ERR_OK)
         return context_fail(context, &err);
     call_init(&call, operation);
-    enum err_code code = add_pairs(&call, &pairs, arguments, &err);
+    enum err_code code = pairs_add(&pairs, &call, arguments, &err);
     call.content_type = arguments_get(arguments, OPTION_CONTENT_TYPE);
     call.accept = arguments_get(arguments, OPTION_ACCEPT);
     const char *file = arguments_get(arguments, OPTION_FILE);

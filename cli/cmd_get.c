@@ -34,15 +34,15 @@ static enum err_code show_one(struct context *context, const struct kind *kind, 
     return print_json(context->out, document, context->output == OUTPUT_JSONL ? 0 : 2, err);
 }
 
-/* The tenant document itself has no name: the table needs it beside. */
+/* A bare document has no name: the table needs it beside, as lists have it. */
 static enum err_code with_name(const struct kind *kind, const char *name, json_t *document,
                                struct err *err)
 {
-    if (strcmp(kind->name, "tenants") != 0 || document == NULL)
+    if (kind->bare == NULL || document == NULL)
         return ERR_OK;
     OWN(json) json_t *copy = json_copy(document);
     if (copy == NULL || json_object_clear(document) != 0 ||
-        json_object_set(document, "tenant", copy) != 0 ||
+        json_object_set(document, kind->bare, copy) != 0 ||
         json_object_set_new(document, "name", json_string(name)) != 0)
         return err_nomem(err);
     return ERR_OK;

@@ -11,9 +11,10 @@
 
 const struct command commands[] = {
     {"get", "KIND [NAME]", "show things",
-     "Kinds are listed by `stellarctl help kinds`. Without NAME all are shown.",
-     OPTIONS(OPTION_TENANT, OPTION_NODE, OPTION_SELECTOR, OPTION_AFTER, OPTION_LIMIT, OPTION_WATCH,
-             OPTION_INTERVAL),
+     "Kinds are listed by `stellarctl help kinds`. Without NAME all are shown. --query passes any\n"
+     "filter that the list takes: --query severity=error.",
+     OPTIONS(OPTION_TENANT, OPTION_NODE, OPTION_SELECTOR, OPTION_QUERY, OPTION_AFTER, OPTION_LIMIT,
+             OPTION_WATCH, OPTION_INTERVAL),
      WORDS(1, 2), WORDS_KINDS, false, cmd_get},
     {"apply", "", "make or change what files say",
      "FILE is a document, several in a row, or a folder of *.json. {\"fabric_profile\": ...} and\n"

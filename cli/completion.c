@@ -37,14 +37,13 @@ static const struct dialect zsh = {
             "    local cur=${words[CURRENT]} prev=${words[CURRENT-1]}\n"
             "    local at=CURRENT-1 cmd= word i opts= offers=\n"
             "    local -a list\n"
-            "    setopt localoptions ksharrays shwordsplit\n"
-            "    list=(\"${words[@]}\")\n",
+            "    list=(\"${words[@]:1}\")\n", /* so that both dialects count from 1 */
     .arm = "(",
     .words = "compadd -- %s; return",
     .files = "_files; return",
     .tail = "    case $cur in\n"
-            "    (-*) compadd -- $opts ;;\n"
-            "    (*) compadd -- $offers ;;\n"
+            "    (-*) compadd -- ${=opts} ;;\n"
+            "    (*) compadd -- ${=offers} ;;\n"
             "    esac\n"
             "}\n"
             "compdef _stellarctl stellarctl 2>/dev/null\n"

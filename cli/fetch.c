@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "cli/pairs.h"
 
 #define PAGE_SIZE "1000"
 
@@ -44,13 +45,16 @@ static enum err_code add_filter(struct call *call, const char *query, const char
     return err_set(err, ERR_INVALID, "%s takes no --%s", call->operation->id, option);
 }
 
-static enum err_code add_filters(struct call *call, const struct arguments *arguments,
-                                 struct err *err)
+static enum err_code add_filters(struct call *call, const struct kind *kind,
+                                 const struct arguments *arguments, struct err *err)
 {
     enum err_code code =
         add_filter(call, "selector", "selector", arguments_get(arguments, OPTION_SELECTOR), err);
     if (code == ERR_OK)
         code = add_filter(call, "after", "after", arguments_get(arguments, OPTION_AFTER), err);
+    /* Of kinds that stand below a node, --node is a part of the path. */
+    if (code == ERR_OK && (kind->parent == NULL || strcmp(kind->parent, "node") != 0))
+        code = add_filter(call, "node", "node", arguments_get(arguments, OPTION_NODE), err);
     return code;
 }
 
@@ -156,14 +160,20 @@ static enum exit_code fetch_walk(struct context *context, const struct kind *kin
 static enum exit_code fetch_plain(struct context *context, const struct kind *kind,
                                   const struct arguments *arguments, int64_t limit, json_t *items)
 {
+    struct pairs pairs = {.count = 0};
     struct err err = ERR_INIT;
     struct call call;
     bool alone = kind->list_alone != NULL && parent_of(kind, arguments) == NULL;
     const char *list = alone ? kind->list_alone : kind->list;
-    if (fetch_call(kind, list, NULL, arguments, &call, &err) != ERR_OK ||
-        add_filters(&call, arguments, &err) != ERR_OK)
-        return context_fail(context, &err);
-    return fetch_pages(context, &call, limit, items);
+    enum err_code code = fetch_call(kind, list, NULL, arguments, &call, &err);
+    if (code == ERR_OK)
+        code = add_filters(&call, kind, arguments, &err);
+    if (code == ERR_OK)
+        code = pairs_add(&pairs, &call, arguments, &err);
+    enum exit_code done =
+        code == ERR_OK ? fetch_pages(context, &call, limit, items) : context_fail(context, &err);
+    pairs_release(&pairs);
+    return done;
 }
 
 enum exit_code fetch_list(struct context *context, const struct kind *kind,
