@@ -112,8 +112,9 @@ def what_is_not_right_leaves_nothing(tap, server):
                       b"x", STREAM)
     tap.ok(bad.status == 400 and bad.json["code"] == "invalid-parameter" and len(bad.json["errors"]) == 5,
            "every wrong parameter is named", bad)
-    tap.status(upload(server, data, more="&psid=" + ",".join(f"P{i}" for i in range(33))), 400, "33 boards are too many")
-    tap.status(upload(server, data, version="1", more="&psid=" + ",".join(f"P{i}" for i in range(32))), 201, "32 are not")
+    boards = [f"P{i}" for i in range(33)]
+    tap.status(upload(server, data, more="&psid=" + ",".join(boards)), 400, "33 boards are too many")
+    tap.status(upload(server, data, version="1", more="&psid=" + ",".join(boards[1:])), 201, "32 are not")
     tap.status(server.call("POST", path_of(b""), b"", STREAM), 400, "an empty image is refused")
     tap.status(upload(server, b"x", more="&reason=" + "x" * 257), 400, "a long reason is refused")
     tap.status(server.call("POST", path_of(b"x"), b"x", {"Content-Type": "application/json"}), 415, "no JSON")

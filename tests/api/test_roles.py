@@ -17,7 +17,8 @@ BODIES = {"agent_enrol": {}, "agent_renew": {},
           "agent_inventory": inventory("n1"), "agent_receipt": {}, "agent_state": {"knobs": []}}
 # What an open route says to that body, where it is not 200.
 OPEN_STATUS = {"agent_enrol": 422}
-PARAMS = {"{image}": "0123456789abcdef", "{switch}": "sw1", "{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
+PARAMS = {"{image}": "0123456789abcdef", "{switch}": "sw1",
+          "{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
           "{generation}": "current", "{id}": "nothing", "{rollout}": "r-1"}
 
 
