@@ -124,7 +124,7 @@ enum exit_code cmd_rollout_show(struct context *context, const struct arguments 
     return EXIT_DONE;
 }
 
-/* One line for each change: "r-7 running, wave 1: confirming". */
+/* One row for each change. */
 static void show_step(struct context *context, const json_t *rollout)
 {
     const struct kind *kind = kind_find("rollouts");

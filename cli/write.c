@@ -143,7 +143,7 @@ enum exit_code write_look(struct context *context, const struct document *docume
         context_explain(context, &reply, &err);
         return code;
     }
-    out->exists = true;
+    out->exists = reply.etag[0] != '\0'; /* a default that nobody wrote has no ETag */
     snprintf(out->etag, sizeof(out->etag), "%s", reply.etag);
     out->document = document_of(document->kind, reply.json);
     return EXIT_DONE;
