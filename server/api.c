@@ -3,6 +3,7 @@
  */
 #include "server/api.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -42,6 +43,15 @@ void api_set_text(json_t *object, const char *key, const char *text)
 {
     if (text != NULL && text[0] != '\0')
         json_object_set_new(object, key, json_string(text));
+}
+
+void api_reply_later(struct request *request, int64_t wait_s)
+{
+    char seconds[24];
+    snprintf(seconds, sizeof(seconds), "%lld", (long long)wait_s);
+    request_set_header(request, "Retry-After", seconds);
+    request_reply_problem(request, 429, "too-many-attempts", NULL, NULL,
+                          "too many wrong passwords; try again in %s s", seconds);
 }
 
 const char *api_own_tenant(const struct request *request)

@@ -81,6 +81,19 @@ void api_switches_import(struct request *request);
 void api_switch_get(struct request *request);
 void api_switch_put(struct request *request);
 void api_switch_delete(struct request *request);
+/* api_session.c */
+void api_session_post(struct request *request);
+void api_session_get(struct request *request);
+void api_session_delete(struct request *request);
+/* api_users.c */
+void api_users_list(struct request *request);
+void api_user_post(struct request *request);
+void api_user_get(struct request *request);
+void api_user_patch(struct request *request);
+void api_user_delete(struct request *request);
+void api_user_sessions_delete(struct request *request);
+/* api_password.c */
+void api_user_password(struct request *request);
 /* api_tokens.c */
 void api_node_token(struct request *request);
 void api_tokens_list(struct request *request);
@@ -129,6 +142,8 @@ void api_reply_published(struct request *request, const char *key, const char *w
 bool api_check_name(struct request *request, const char *name, const char *what);
 void api_set_time(json_t *object, const char *key, int64_t wall_us);  /* 0 is left out */
 void api_set_text(json_t *object, const char *key, const char *text); /* "" and NULL are left out */
+/* 429 too-many-attempts, from the handler itself. */
+void api_reply_later(struct request *request, int64_t wait_s);
 /* The caller's tenant when it is a tenant's role, else NULL. */
 const char *api_own_tenant(const struct request *request);
 /* Rows older than *out_us are not for the caller: they tell of another tenant that had its name

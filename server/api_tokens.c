@@ -7,25 +7,21 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "fleet/name.h"
-#include "fleet/read.h"
 #include "server/api.h"
+#include "server/identity.h"
 #include "server/page.h"
 #include "server/pipeline.h"
 #include "server/task.h"
-
-#define LIFETIME_MAX_S  INT64_C(315360000) /* ten years */
-#define DESCRIPTION_MAX 256
+#include "server/token_wish.h"
 
 struct token_task {
     struct task base;
     char node[NAME_SIZE]; /* of an agent's token; else "" */
+    struct token_wish wish;
     char id[TOKEN_ID_SIZE];
-    enum role role;
-    char tenant[NAME_SIZE];
-    char description[DESCRIPTION_MAX + 1];
-    int64_t lifetime_s; /* 0 = for ever */
-    int64_t revision;   /* of the node, after its token changed */
+    bool found; /* of DELETE */
+    int64_t expires_us;
+    int64_t revision; /* of the node, after its token changed */
     char token[TOKEN_TEXT_MAX];
     char hash[DIGEST_TEXT_MAX];
 };
@@ -52,19 +48,15 @@ task_new(struct request *request, enum err_code (*run)(struct db_tx *, struct ta
 }
 
 /* The principal that the new token stands for, from the commit on. */
-static enum err_code push_token(struct token_task *tt, const char *name, int64_t expires_us,
-                                struct err *err)
+static enum err_code push_agent(struct token_task *tt, const char *name, struct err *err)
 {
     struct auth_token *token = calloc(1, sizeof(*token));
     if (token == NULL)
         return err_nomem(err);
     memcpy(token->hash, tt->hash, sizeof(token->hash));
-    token->expires_us = token->principal.expires_us = expires_us;
+    token->principal.role = ROLE_AGENT;
     token->principal.scopes = SCOPE_ALL;
-    snprintf(token->principal.credential, sizeof(token->principal.credential), "%s", tt->id);
-    token->principal.role = tt->role;
     snprintf(token->principal.name, sizeof(token->principal.name), "%s", name);
-    snprintf(token->principal.tenant, sizeof(token->principal.tenant), "%s", tt->tenant);
     snprintf(token->principal.node, sizeof(token->principal.node), "%s", tt->node);
     return effects_token(&tt->base.effects, token, err);
 }
@@ -98,7 +90,7 @@ static enum err_code run_node_token(struct db_tx *tx, struct task *task, struct 
     if (code == ERR_OK)
         code = change_record(tx, task->request, &audit, NULL, NULL, err);
     if (code == ERR_OK)
-        code = push_token(tt, who, 0, err);
+        code = push_agent(tt, who, err);
     return code != ERR_OK ? code : set_answer(tt, json_pack("{ss}", "node", tt->node), err);
 }
 
@@ -126,7 +118,6 @@ void api_node_token(struct request *request)
         return;
     tt->base.idempotent = true;
     tt->base.settle = settle_node_token;
-    tt->role = ROLE_AGENT;
     snprintf(tt->node, sizeof(tt->node), "%s", request_param(request, 0));
     token_make("sa_", tt->token, tt->hash);
     task_submit(&tt->base);
@@ -134,72 +125,165 @@ void api_node_token(struct request *request)
 
 /* People and programs ------------------------------------------------------------------------- */
 
-static json_t *token_to_json(const struct db_token *row)
+/* Whether the caller may see and end this token: admin each, tenant-admin its tenant's, everybody
+ * their own and the one they call with. */
+static bool is_visible(const struct principal *who, const struct db_token *row)
 {
-    json_t *item = json_pack("{ss, ss}", "id", row->id, "role", row->role);
+    return who->role == ROLE_ADMIN ||
+           (who->role == ROLE_TENANT_ADMIN && strcmp(row->tenant, who->tenant) == 0) ||
+           (who->user[0] != '\0' && strcmp(row->owner, who->user) == 0) ||
+           (!who->by_cookie && strcmp(row->id, who->credential) == 0);
+}
+
+static json_t *sources_to_json(const char *text)
+{
+    json_t *list = json_array();
+    while (*text != '\0') {
+        size_t len = strcspn(text, ",");
+        json_array_append_new(list, json_stringn(text, len));
+        text += len + (text[len] == ',');
+    }
+    return list;
+}
+
+static json_t *token_to_json(const struct request *request, const struct db_token *row)
+{
+    struct app *app = request_app(request);
+    const char *own = api_own_tenant(request), *maker = strrchr(row->created_by, '@');
+    int64_t used_us = auth_used(app->auth, row->hash);
+    json_t *item = json_pack("{ss, ss, so}", "id", row->id, "role", row->role, "scopes",
+                             scopes_to_json((uint32_t)row->scopes));
     if (item == NULL)
         return NULL;
     api_set_text(item, "tenant", row->tenant);
+    api_set_text(item, "owner", row->owner);
+    /* Who of the staff made a tenant's token is not for the tenant. */
+    if (own == NULL || (maker != NULL && strcmp(maker + 1, own) == 0))
+        api_set_text(item, "created_by", row->created_by);
     api_set_text(item, "description", row->description);
     api_set_time(item, "created", row->created_us);
     api_set_time(item, "expires", row->expires_us);
+    api_set_time(item, "last_used", used_us > row->used_us ? used_us : row->used_us);
+    if (row->sources[0] != '\0')
+        json_object_set_new(item, "sources", sources_to_json(row->sources));
     return item;
+}
+
+/* Of the token that the request came with, what its children inherit. */
+struct parent {
+    bool found;
+    int64_t expires_us;
+    char sources[SOURCES_TEXT_SIZE];
+};
+
+static bool on_parent(void *arg, const struct db_token *row)
+{
+    struct parent *parent = arg;
+    parent->found = true;
+    parent->expires_us = row->expires_us;
+    snprintf(parent->sources, sizeof(parent->sources), "%s", row->sources);
+    return false;
+}
+
+static bool covers_all(const char *outer_text, const char *inner_text)
+{
+    struct ip_prefix outer[TOKEN_SOURCES_MAX], inner[TOKEN_SOURCES_MAX];
+    size_t outer_count = sources_parse(outer_text, outer), count = sources_parse(inner_text, inner);
+    for (size_t i = 0; i < count; i++) {
+        bool covered = false;
+        for (size_t k = 0; k < outer_count; k++)
+            covered = covered || ip_prefix_covers(&outer[k], &inner[i]);
+        if (!covered)
+            return false;
+    }
+    return true;
+}
+
+/* A token made with a token ends with it at the latest and is good from nowhere else. */
+static enum err_code inherit(struct db_tx *tx, struct token_task *tt, struct err *err)
+{
+    const struct principal *who = request_principal(tt->base.request);
+    struct parent parent = {.found = false};
+    if (who->by_cookie)
+        return ERR_OK;
+    enum err_code code = token_get(db_tx_ro(tx), who->credential, on_parent, &parent, err);
+    if (code != ERR_OK)
+        return code;
+    if (!parent.found)
+        return task_refuse(&tt->base, 401, "unauthenticated", err,
+                           "the token of this request has been ended");
+    if (parent.expires_us != 0 && (tt->expires_us == 0 || tt->expires_us > parent.expires_us))
+        tt->expires_us = parent.expires_us;
+    if (parent.sources[0] == '\0')
+        return ERR_OK;
+    if (tt->wish.sources[0] == '\0')
+        memcpy(tt->wish.sources, parent.sources, sizeof(tt->wish.sources));
+    else if (!covers_all(parent.sources, tt->wish.sources))
+        return task_refuse(&tt->base, 422, "token-refused", err,
+                           "the token of this request is good from %.100s only; so are those that "
+                           "it makes",
+                           parent.sources);
+    return ERR_OK;
+}
+
+static bool on_counted(void *arg, const struct db_token *row)
+{
+    (void)row;
+    ++*(int *)arg;
+    return true;
+}
+
+static enum err_code check_room(struct db_tx *tx, struct token_task *tt, struct err *err)
+{
+    int of_owner = 0, of_tenant = 0;
+    enum err_code code =
+        token_each_of_owner(db_tx_ro(tx), tt->wish.owner, "", on_counted, &of_owner, err);
+    if (code == ERR_OK)
+        code = token_each_of_tenant(db_tx_ro(tx), tt->wish.tenant, "", on_counted, &of_tenant, err);
+    if (code == ERR_OK && (of_owner >= TOKENS_PER_OWNER_MAX || of_tenant >= TOKENS_PER_TENANT_MAX))
+        return task_refuse(&tt->base, 422, "token-refused", err,
+                           "a user has at most %d tokens and a tenant %d; end some before",
+                           TOKENS_PER_OWNER_MAX, TOKENS_PER_TENANT_MAX);
+    return code;
 }
 
 static enum err_code run_post(struct db_tx *tx, struct task *task, struct err *err)
 {
     struct token_task *tt = (struct token_task *)task;
-    char who[TOKEN_ID_SIZE + 8], subject[TOKEN_ID_SIZE + 8];
+    char subject[IDENTITY_SUBJECT_SIZE];
     int64_t now_us = db_tx_now_us(tx);
-    if (tt->tenant[0] != '\0' && world_tenant_get(task->app->world, tt->tenant) == NULL)
-        return task_refuse(task, 422, "token-refused", err, "there is no tenant '%s'", tt->tenant);
-    snprintf(who, sizeof(who), "token:%s", tt->id);
-    snprintf(subject, sizeof(subject), "token/%s", tt->id);
+    if (tt->wish.tenant[0] != '\0' && world_tenant_get(task->app->world, tt->wish.tenant) == NULL)
+        return task_refuse(task, 422, "token-refused", err, "there is no tenant '%s'",
+                           tt->wish.tenant);
+    tt->expires_us = tt->wish.lifetime_s == 0 ? 0 : now_us + tt->wish.lifetime_s * INT64_C(1000000);
+    enum err_code code = check_room(tx, tt, err);
+    if (code == ERR_OK)
+        code = inherit(tx, tt, err);
+    if (code != ERR_OK)
+        return code;
     const struct db_token row = {
         .id = tt->id,
         .hash = tt->hash,
-        .role = role_name(tt->role),
-        .tenant = tt->tenant,
-        .scopes = SCOPE_ALL,
-        .description = tt->description,
+        .role = role_name(tt->wish.role),
+        .tenant = tt->wish.tenant,
+        .description = tt->wish.description,
         .created_us = now_us,
-        .expires_us = tt->lifetime_s == 0 ? 0 : now_us + tt->lifetime_s * INT64_C(1000000),
+        .expires_us = tt->expires_us,
+        .owner = tt->wish.owner,
+        .scopes = tt->wish.scopes,
+        .sources = tt->wish.sources,
+        .created_by = request_principal(task->request)->name,
     };
-    OWN(json) json_t *shown = token_to_json(&row);
+    identity_subject("token", tt->id, tt->wish.tenant, subject);
+    OWN(json) json_t *shown = token_to_json(task->request, &row);
     OWN(str) char *after = shown == NULL ? NULL : json_canonical(shown, NULL);
     const struct db_audit audit = {.action = "token.post", .subject = subject, .after = after};
-    enum err_code code = after == NULL ? err_nomem(err) : token_put(tx, &row, err);
+    code = after == NULL ? err_nomem(err) : token_put(tx, &row, err);
     if (code == ERR_OK)
         code = change_record(tx, task->request, &audit, NULL, NULL, err);
     if (code == ERR_OK)
-        code = push_token(tt, who, row.expires_us, err);
-    return code != ERR_OK ? code : set_answer(tt, token_to_json(&row), err);
-}
-
-static void read_token_request(struct token_task *tt, const json_t *document,
-                               struct finding_list *findings)
-{
-    static const char *const roles[] = {"admin",        "operator",    "auditor",
-                                        "tenant-admin", "tenant-user", NULL};
-    struct json_reader r;
-    struct err err = ERR_INIT;
-    int role = 0;
-    json_reader_init(&r, document, "", findings);
-    bool known = json_reader_enum(&r, "role", true, roles, &role);
-    bool homed = read_text(&r, "tenant", false, 1, tt->tenant, sizeof(tt->tenant));
-    read_text(&r, "description", false, 0, tt->description, sizeof(tt->description));
-    json_reader_int(&r, "lifetime_s", false, 1, LIFETIME_MAX_S, &tt->lifetime_s);
-    json_reader_end(&r);
-    if (!known)
-        return;
-    role_from_name(roles[role], &tt->role);
-    bool needs = tt->role == ROLE_TENANT_ADMIN || tt->role == ROLE_TENANT_USER;
-    if (needs && !homed)
-        read_problem(&r, "tenant", "role '%s' needs a 'tenant'", roles[role]);
-    else if (!needs && homed)
-        read_problem(&r, "tenant", "role '%s' belongs to no tenant", roles[role]);
-    else if (homed && name_check(tt->tenant, "tenant", &err) != ERR_OK)
-        read_problem(&r, "tenant", "%s", err.text);
+        code = push_token(&task->effects, &row, err);
+    return code != ERR_OK ? code : set_answer(tt, token_to_json(task->request, &row), err);
 }
 
 void api_token_post(struct request *request)
@@ -210,7 +294,7 @@ void api_token_post(struct request *request)
         return;
     OWN_FINDINGS struct finding_list findings;
     finding_list_init(&findings);
-    read_token_request(tt, request_json(request), &findings);
+    token_wish_read(request, &tt->wish, &findings);
     if (finding_list_has_errors(&findings)) {
         request_reply_problem(request, 422, "token-refused", &findings, NULL,
                               "the document is not valid; see errors");
@@ -224,22 +308,43 @@ void api_token_post(struct request *request)
     task_submit(&tt->base);
 }
 
+static bool on_deleted(void *arg, const struct db_token *row)
+{
+    struct token_task *tt = arg;
+    tt->found = is_visible(request_principal(tt->base.request), row);
+    snprintf(tt->wish.tenant, sizeof(tt->wish.tenant), "%s", row->tenant);
+    return false;
+}
+
 static enum err_code run_delete(struct db_tx *tx, struct task *task, struct err *err)
 {
     struct token_task *tt = (struct token_task *)task;
-    char who[TOKEN_ID_SIZE + 8], subject[TOKEN_ID_SIZE + 8];
-    snprintf(who, sizeof(who), "token:%s", tt->id);
-    snprintf(subject, sizeof(subject), "token/%s", tt->id);
-    enum err_code code = token_delete(tx, tt->id, err);
-    if (code == ERR_NOT_FOUND)
+    char subject[IDENTITY_SUBJECT_SIZE];
+    int64_t admins = 0;
+    enum err_code code = token_get(db_tx_ro(tx), tt->id, on_deleted, tt, err);
+    if (code == ERR_OK && !tt->found)
         return task_refuse(task, 404, "not-found", err, "there is no token with this id");
+    if (code == ERR_OK)
+        code = token_delete(tx, tt->id, err);
+    if (code == ERR_OK)
+        code = admins_count(db_tx_ro(tx), &admins, err);
+    if (code == ERR_OK && admins == 0)
+        return task_refuse(task, 409, "last-admin", err,
+                           "this is the last way in for an admin: make another before");
+    identity_subject("token", tt->id, tt->wish.tenant, subject);
     const struct db_audit audit = {.action = "token.delete", .subject = subject};
     if (code == ERR_OK)
         code = change_record(tx, task->request, &audit, NULL, NULL, err);
     if (code == ERR_OK)
-        code = effects_add(&task->effects, EFFECT_END, who, err);
+        code = effects_add(&task->effects, EFFECT_END_CREDENTIAL, tt->id, err);
     task->status = 204;
     return code;
+}
+
+static void take_id(const struct request *request, char out[TOKEN_ID_SIZE])
+{
+    const char *id = request_param(request, 0);
+    snprintf(out, TOKEN_ID_SIZE, "%s", strlen(id) < TOKEN_ID_SIZE ? id : "");
 }
 
 void api_token_delete(struct request *request)
@@ -247,18 +352,32 @@ void api_token_delete(struct request *request)
     struct token_task *tt = task_new(request, run_delete);
     if (tt == NULL)
         return;
-    snprintf(tt->id, sizeof(tt->id), "%s", request_param(request, 0));
+    take_id(request, tt->id);
     task_submit(&tt->base);
 }
 
 static bool on_token(void *arg, const struct db_token *row)
 {
-    return page_add(arg, token_to_json(row), "%s", row->id);
+    struct page *page = arg;
+    return page_add(page, token_to_json(page->request, row), "%s", row->id);
+}
+
+static bool on_own_token(void *arg, const struct db_token *row)
+{
+    const struct page *page = arg;
+    return strcmp(row->id, page->after) <= 0 || on_token(arg, row);
 }
 
 static enum err_code read_tokens(struct db_ro *ro, struct page *page, struct err *err)
 {
-    return token_each(ro, page->after, on_token, page, err);
+    const struct principal *who = request_principal(page->request);
+    if (who->role == ROLE_ADMIN)
+        return token_each(ro, page->after, on_token, page, err);
+    if (who->role == ROLE_TENANT_ADMIN)
+        return token_each_of_tenant(ro, who->tenant, page->after, on_token, page, err);
+    if (who->user[0] != '\0')
+        return token_each_of_owner(ro, who->user, page->after, on_token, page, err);
+    return token_get(ro, who->credential, on_own_token, page, err);
 }
 
 void api_tokens_list(struct request *request)
@@ -278,17 +397,15 @@ struct token_get {
 static bool look_at(void *arg, const struct db_token *row)
 {
     struct token_get *get = arg;
-    if (strcmp(get->id, row->id) != 0)
-        return true;
-    get->found = true;
-    get->item = token_to_json(row);
+    get->found = is_visible(request_principal(get->request), row);
+    get->item = get->found ? token_to_json(get->request, row) : NULL;
     return false;
 }
 
 static enum err_code read_token(struct db_ro *ro, void *arg, struct err *err)
 {
     struct token_get *get = arg;
-    enum err_code code = token_each(ro, "", look_at, get, err);
+    enum err_code code = token_get(ro, get->id, look_at, get, err);
     return code == ERR_OK && get->found && get->item == NULL ? err_nomem(err) : code;
 }
 
@@ -317,7 +434,7 @@ void api_token_get(struct request *request)
         return;
     }
     get->request = request;
-    snprintf(get->id, sizeof(get->id), "%s", request_param(request, 0));
+    take_id(request, get->id);
     enum err_code code = db_read(app->db, read_token, done, get, &err);
     if (code != ERR_OK)
         done(get, code, &err);

@@ -17,6 +17,8 @@
 #include "server/app_tls.h"
 #include "server/enrol.h"
 #include "server/images.h"
+#include "server/admin_token.h"
+#include "server/identity.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
 #include "server/route.h"
@@ -102,101 +104,6 @@ static bool authenticate(void *arg, const struct credentials *given, struct prin
     return true;
 }
 
-/* First start ------------------------------------------------------------------------------------
- */
-
-struct first_token {
-    bool have_admin;
-    char id[TOKEN_ID_SIZE];
-    char hash[DIGEST_TEXT_MAX];
-};
-
-static bool on_token(void *arg, const struct db_token *row)
-{
-    struct first_token *first = arg;
-    first->have_admin |= strcmp(row->role, "admin") == 0 && row->expires_us == 0;
-    return !first->have_admin;
-}
-
-static enum err_code look_for_admin(struct db_ro *ro, void *arg, struct err *err)
-{
-    return token_each(ro, "", on_token, arg, err);
-}
-
-static enum err_code store_admin(struct db_tx *tx, void *arg, struct err *err)
-{
-    const struct first_token *first = arg;
-    const struct db_token row = {.id = first->id,
-                                 .hash = first->hash,
-                                 .role = "admin",
-                                 .scopes = SCOPE_ALL,
-                                 .tenant = "",
-                                 .description = "made at first start",
-                                 .created_us = db_tx_now_us(tx)};
-    const struct db_audit audit = {.actor = "stellard",
-                                   .action = "token.post",
-                                   .subject = "token/first",
-                                   .request_id = "",
-                                   .reason = "first start",
-                                   .before = "",
-                                   .after = "admin"};
-    enum err_code code = token_put(tx, &row, err);
-    return code != ERR_OK ? code : audit_add(tx, &audit, err);
-}
-
-/* DATA/url is written last of a first start: with it there, a store without an admin was lost, or
- * put back without its log. Starting anew in silence would hide that. */
-static enum err_code check_not_lost(const char *data_dir, struct err *err)
-{
-    char path[APP_PATH_MAX];
-    snprintf(path, sizeof(path), "%s/url", data_dir);
-    if (access(path, F_OK) != 0)
-        return ERR_OK;
-    return err_set(err, ERR_CONFLICT,
-                   "a server has run in %s, but stellar.db there knows no admin's token: the store "
-                   "is lost or incomplete. Restore stellar.db together with stellar.db-wal, or "
-                   "remove %s to go on with what is there and a new admin.token",
-                   data_dir, path);
-}
-
-/* The file comes before the row: after a crash in between there is a file whose token is not known,
- * and the next start writes a new one. */
-static enum err_code make_admin(struct app *app, const char *data_dir, struct err *err)
-{
-    struct first_token first = {.have_admin = false};
-    char path[APP_PATH_MAX], token[TOKEN_TEXT_MAX], line[TOKEN_TEXT_MAX + 1];
-    unsigned char id[8];
-    enum err_code code = db_read_wait(app->db, look_for_admin, &first, err);
-    if (code != ERR_OK || first.have_admin)
-        return code;
-    code = check_not_lost(data_dir, err);
-    if (code != ERR_OK)
-        return code;
-    token_make("st_", token, first.hash);
-    random_bytes(id, sizeof(id));
-    hex_encode(id, sizeof(id), first.id);
-    snprintf(path, sizeof(path), "%s/admin.token", data_dir);
-    int n = snprintf(line, sizeof(line), "%s\n", token);
-    code = file_write_atomic(path, line, (size_t)n, 0600, err);
-    explicit_bzero(line, sizeof(line));
-    explicit_bzero(token, sizeof(token));
-    if (code == ERR_OK)
-        code = db_write_wait(app->db, store_admin, &first, err);
-    if (code != ERR_OK)
-        return code;
-    struct auth_token *known = calloc(1, sizeof(*known));
-    if (known == NULL)
-        return err_nomem(err);
-    memcpy(known->hash, first.hash, sizeof(known->hash));
-    known->principal.role = ROLE_ADMIN;
-    known->principal.scopes = SCOPE_ALL;
-    memcpy(known->principal.credential, first.id, sizeof(first.id));
-    snprintf(known->principal.name, sizeof(known->principal.name), "token:%s", first.id);
-    auth_put(app->auth, known, false);
-    log_info("stellard", "first start: the admin's token is in %s", path);
-    return ERR_OK;
-}
-
 static bool stop_at_first(void *arg, const struct db_image *row)
 {
     (void)arg;
@@ -263,6 +170,10 @@ static enum err_code make_parts(struct app *app, struct err *err)
     enum err_code code = publish_new(&app->publish, err);
     if (code == ERR_OK)
         code = auth_new(app->clock, &app->auth, err);
+    if (code == ERR_OK)
+        code = backoff_new(app->clock, &app->backoff, err);
+    if (code == ERR_OK)
+        code = passwords_new(&app->passwords, err);
     if (code == ERR_OK)
         code = status_new(&app->status, err);
     if (code == ERR_OK)
@@ -337,9 +248,12 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     if (code == ERR_OK)
         code = db_write_wait(app->db, read_page_key, app, err);
     if (code == ERR_OK)
-        code = make_admin(app, config->data_dir, err);
+        if (code == ERR_OK)
+            code = open_images(app, config->data_dir, err);
     if (code == ERR_OK)
-        code = open_images(app, config->data_dir, err);
+        auth_set_rates(app->auth, config->rate_token, config->rate_tenant);
+    if (code == ERR_OK)
+        code = admin_token_first(app, config->data_dir, err);
     const struct http_config http = {
         .address = config->address,
         .port = config->port,
@@ -370,11 +284,15 @@ void app_free(struct app *app)
         http_server_stop(app->http);
     rollout_ticker_stop(app->ticker);
     app->ticker = NULL;
+    passwords_free(app->passwords); /* what it ends is written */
+    if (app->http != NULL)
+        identity_flush(app, true);
     db_close(app->db);
     effects_drop(&app->effects);
     world_free(app->world);
     publish_free(app->publish);
     auth_free(app->auth);
+    backoff_free(app->backoff);
     status_free(app->status);
     waiters_free(app->waiters);
     event_hub_free(app->events);

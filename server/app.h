@@ -19,6 +19,7 @@
 #include "server/effects.h"
 #include "server/event_hub.h"
 #include "server/http.h"
+#include "server/passwords.h"
 #include "server/publish.h"
 #include "server/status.h"
 #include "server/tls_ca.h"
@@ -50,6 +51,10 @@ struct app {
     struct tls_ca *ca;        /* any thread */
     struct tls *tls;          /* any thread; NULL = plain HTTP */
     struct tls_names names;   /* of our own certificate */
+
+    struct backoff *backoff;     /* any thread: who guesses passwords */
+    struct passwords *passwords; /* any thread */
+
     struct blob *openapi;
     json_t *contract;                       /* the same as a value; never changed */
     unsigned char page_key[STORE_KEY_SIZE]; /* of page tokens; never changed after the start */
@@ -64,6 +69,7 @@ struct app_config {
     const char *cert_file, *key_file; /* the operator's certificate; NULL = our own */
     const char *const *names;         /* of our own certificate, ended by NULL; NULL = none given */
     int listen_fd;                    /* a listening socket that is taken over; 0 = none */
+    uint32_t rate_token, rate_tenant; /* calls a second (server/auth.h); 0 = no limit */
 };
 
 /* Opens DATA/stellar.db and the authority in DATA/ca.key and ca.crt, makes DATA/admin.token at

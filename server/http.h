@@ -192,6 +192,9 @@ void request_set_header(struct request *request, const char *name, const char *v
  * NULL. 200 becomes 304 when If-None-Match has the etag (GET/HEAD). Canonical JSON. */
 void request_reply_json(struct request *request, int status, json_t *body, const char *etag,
                         const char *location);
+/* As request_reply_json(), with this Set-Cookie, which no other answer of the request will carry.
+ */
+void request_reply_cookie(struct request *request, int status, json_t *body, const char *cookie);
 /* Borrows a reference of its own. Answers 304 when If-None-Match has its etag (GET/HEAD). */
 void request_reply_blob(struct request *request, int status, struct blob *blob);
 /* The open file of `size` bytes (at least 1), which is taken over; one Range is served. */

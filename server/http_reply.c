@@ -188,6 +188,17 @@ static void answer_json(struct answer *answer, json_t *body)
         free(text);
 }
 
+static void give_json(struct request *request, struct answer *answer, json_t *body)
+{
+    if (body != NULL) {
+        answer->content_type = "application/json";
+        answer_json(answer, body);
+    } else {
+        answer->response = response_empty();
+    }
+    reply_give(request, answer, false);
+}
+
 void request_reply_json(struct request *request, int status, json_t *body, const char *etag,
                         const char *location)
 {
@@ -196,13 +207,18 @@ void request_reply_json(struct request *request, int status, json_t *body, const
         return;
     }
     struct answer answer = {.status = status, .etag = etag, .location = location};
-    if (body != NULL) {
-        answer.content_type = "application/json";
-        answer_json(&answer, body);
-    } else {
-        answer.response = response_empty();
+    give_json(request, &answer, body);
+}
+
+void request_reply_cookie(struct request *request, int status, json_t *body, const char *cookie)
+{
+    if (!reply_claim(request)) {
+        json_decref(body);
+        return;
     }
-    reply_give(request, &answer, false);
+    request_set_header(request, "Set-Cookie", cookie);
+    struct answer answer = {.status = status};
+    give_json(request, &answer, body);
 }
 
 static void blob_release(void *cls)

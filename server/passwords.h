@@ -11,7 +11,7 @@
 #include "base/password.h"
 
 #define PASSWORDS_THREADS   2
-#define PASSWORDS_QUEUE_MAX 64
+#define PASSWORDS_QUEUE_MAX 32
 #define PASSWORDS_RETRY_S   3 /* to come again when the queue is full */
 
 struct passwords;

@@ -6,16 +6,19 @@
 
 #include "server/api.h"
 
-#define ADMIN   ROLE_BIT(ROLE_ADMIN)
-#define OPS     (ADMIN | ROLE_BIT(ROLE_OPERATOR))
-#define STAFF   (OPS | ROLE_BIT(ROLE_AUDITOR))   /* read all */
-#define READERS (ADMIN | ROLE_BIT(ROLE_AUDITOR)) /* of the audit */
-#define OWNER   ROLE_BIT(ROLE_TENANT_ADMIN)
-#define TENANT  (OWNER | ROLE_BIT(ROLE_TENANT_USER))
-#define AGENT   ROLE_BIT(ROLE_AGENT)
+#define ADMIN    ROLE_BIT(ROLE_ADMIN)
+#define OPS      (ADMIN | ROLE_BIT(ROLE_OPERATOR))
+#define STAFF    (OPS | ROLE_BIT(ROLE_AUDITOR))   /* read all */
+#define READERS  (ADMIN | ROLE_BIT(ROLE_AUDITOR)) /* of the audit */
+#define OWNER    ROLE_BIT(ROLE_TENANT_ADMIN)
+#define TENANT   (OWNER | ROLE_BIT(ROLE_TENANT_USER))
+#define AGENT    ROLE_BIT(ROLE_AGENT)
+#define PEOPLE   (STAFF | TENANT)
+#define MANAGERS (ADMIN | OWNER) /* of people: all, or the tenant's */
 
 #define T            "/v1/tenants/{tenant}"
 #define N            "/v1/nodes/{node}"
+#define U            "/v1/users/{user}"
 #define R            "/v1/rollouts/{rollout}"
 #define READ         ROUTE_TENANT
 #define CHANGE       (ROUTE_JSON | ROUTE_IF_MATCH)
@@ -148,11 +151,22 @@ const struct route routes[] = {
     {"GET", "/v1/audit/{id}/receipts", READERS, 0, api_audit_receipts, "audit_receipts", page},
     {"GET", "/v1/events", STAFF | TENANT, 0, api_events_list, "events_list", events},
 
-    {"GET", "/v1/tokens", ADMIN, 0, api_tokens_list, "tokens_list", page},
-    {"POST", "/v1/tokens", ADMIN, ROUTE_JSON | ROUTE_IDEMPOTENT, api_token_post, "token_post",
+    {"POST", "/v1/session", 0, ROUTE_OPEN | ROUTE_JSON, api_session_post, "session_post", none},
+    {"GET", "/v1/session", PEOPLE, 0, api_session_get, "session_get", none},
+    {"DELETE", "/v1/session", PEOPLE, 0, api_session_delete, "session_delete", none},
+    {"GET", "/v1/users", MANAGERS, 0, api_users_list, "users_list", page},
+    {"POST", "/v1/users", MANAGERS, ROUTE_JSON, api_user_post, "user_post", reason},
+    {"GET", U, MANAGERS, 0, api_user_get, "user_get", none},
+    {"PATCH", U, MANAGERS, CHANGE, api_user_patch, "user_patch", reason},
+    {"DELETE", U, MANAGERS, REMOVE, api_user_delete, "user_delete", reason},
+    {"POST", U "/password", PEOPLE, ROUTE_JSON, api_user_password, "user_password", reason},
+    {"DELETE", U "/sessions", PEOPLE, 0, api_user_sessions_delete, "user_sessions_delete", reason},
+
+    {"GET", "/v1/tokens", PEOPLE, 0, api_tokens_list, "tokens_list", page},
+    {"POST", "/v1/tokens", PEOPLE, ROUTE_JSON | ROUTE_IDEMPOTENT, api_token_post, "token_post",
      reason},
-    {"GET", "/v1/tokens/{id}", ADMIN, 0, api_token_get, "token_get", none},
-    {"DELETE", "/v1/tokens/{id}", ADMIN, 0, api_token_delete, "token_delete", reason},
+    {"GET", "/v1/tokens/{id}", PEOPLE, 0, api_token_get, "token_get", none},
+    {"DELETE", "/v1/tokens/{id}", PEOPLE, 0, api_token_delete, "token_delete", reason},
 
     {"GET", "/v1/ca", 0, ROUTE_OPEN, api_ca_get, "ca_get", none},
     {"POST", "/v1/agent/enrol", 0, ROUTE_OPEN | ROUTE_JSON, api_agent_enrol, "agent_enrol", none},

@@ -9,7 +9,9 @@
 #include "base/loop.h"
 #include "base/notify.h"
 #include "db/backup.h"
+#include "server/admin_token.h"
 #include "server/app.h"
+#include "server/identity.h"
 #include "server/stellard_options.h"
 
 /* Each request's memory goes back and forth between threads; without these the heap's end is given
@@ -54,7 +56,8 @@ static void on_minute(void *arg)
 {
     struct serving *serving = arg;
     app_tls_tick(serving->app);
-    loop_timer_set(serving->minute, 60 * NS_PER_S);
+    identity_flush(serving->app, false);
+    loop_timer_set(serving->minute, IDENTITY_FLUSH_S * NS_PER_S);
 }
 
 /* The writer thread is what everything waits for: a sign of life from it is one of the server. */
@@ -100,7 +103,7 @@ static enum err_code serve(const struct app_config *config, struct err *err)
     if (code == ERR_OK)
         code = app_new(config, &serving.app, err);
     if (code == ERR_OK) {
-        loop_timer_set(serving.minute, 60 * NS_PER_S);
+        loop_timer_set(serving.minute, IDENTITY_FLUSH_S * NS_PER_S);
         if (serving.watchdog_ns > 0)
             loop_timer_set(serving.watchdog, 0);
         tell("READY=1");
@@ -142,6 +145,8 @@ static enum err_code run(struct stellard_options *options, struct err *err)
     enum err_code code = ERR_OK;
     if (options->verb == STELLARD_SERVE)
         return serve(&options->config, err);
+    if (options->verb == STELLARD_NEW_ADMIN)
+        return admin_token_new(options->config.data_dir, err);
     if (options->verb == STELLARD_CHECK_CONFIG) {
         puts("the options are right");
         return ERR_OK;

@@ -15,6 +15,7 @@
 #include "server/route.h"
 
 #define LISTEN_DEFAULT "127.0.0.1:8440"
+#define RATE_MAX       1000000
 
 /* Values ---------------------------------------------------------------------------------------*/
 
@@ -96,6 +97,27 @@ static enum err_code set_from(void *target, const char *value, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code parse_rate(const char *value, uint32_t *out, struct err *err)
+{
+    char *end;
+    unsigned long long rate = strtoull(value, &end, 10);
+    if (value[0] < '0' || value[0] > '9' || *end != '\0' || rate > RATE_MAX)
+        return err_set(err, ERR_INVALID, "'%s': requests a second are wanted, 0 to %d", value,
+                       RATE_MAX);
+    *out = (uint32_t)rate;
+    return ERR_OK;
+}
+
+static enum err_code set_rate_token(void *target, const char *value, struct err *err)
+{
+    return parse_rate(value, &((struct stellard_options *)target)->config.rate_token, err);
+}
+
+static enum err_code set_rate_tenant(void *target, const char *value, struct err *err)
+{
+    return parse_rate(value, &((struct stellard_options *)target)->config.rate_tenant, err);
+}
+
 static enum err_code set_log_level(void *target, const char *value, struct err *err)
 {
     (void)target;
@@ -146,6 +168,14 @@ static enum err_code check_config(void *target, const char *value, struct err *e
     return ERR_OK;
 }
 
+static enum err_code new_admin_token(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct stellard_options *)target)->verb = STELLARD_NEW_ADMIN;
+    return ERR_OK;
+}
+
 static const struct option_row rows[] = {
     {"data", "DIR", "folder of the store, admin.token and url; made when missing", 0, set_data},
     {"listen", "ADDRESS:PORT",
@@ -160,6 +190,11 @@ static const struct option_row rows[] = {
      "authority",
      0, set_cert},
     {"tls-key", "FILE", "its key; both are read again when they change", 0, set_key},
+    {"rate-token", "N", "requests a second of one token or session; 0 = no limit", 0,
+     set_rate_token},
+    {"rate-tenant", "N", "the same of all of a tenant's together", 0, set_rate_tenant},
+    {"new-admin-token", NULL, "write a new DIR/admin.token; no server may run on DIR",
+     OPTION_LINE_ONLY, new_admin_token},
     {"log-level", "LEVEL", "error, warning, info or debug [info]", 0, set_log_level},
     {"log-format", "FORMAT", "text, json or journal [text; journal under systemd]", 0,
      set_log_format},
@@ -297,6 +332,7 @@ enum err_code stellard_options_read(int argc, char **argv, struct stellard_optio
                                     struct err *err)
 {
     *out = (struct stellard_options){
+        .config = {.rate_token = AUTH_RATE_TOKEN, .rate_tenant = AUTH_RATE_TENANT},
         .table = {.rows = rows, .count = ROW_COUNT, .file = STELLARD_CONFIG}};
     enum err_code code = set_listen(out, LISTEN_DEFAULT, err);
     if (code == ERR_OK)

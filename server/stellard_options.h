@@ -16,6 +16,7 @@ enum stellard_verb {
     STELLARD_BACKUP,       /* --data --out */
     STELLARD_RESTORE,      /* --data --from */
     STELLARD_CHECK,        /* --data */
+    STELLARD_NEW_ADMIN,    /* --data: a new admin.token for a server that does not run */
     STELLARD_CHECK_CONFIG, /* everything was read and is right */
     STELLARD_PRINTED,      /* --help, --version, --routes: done */
 };

@@ -24,6 +24,7 @@ void task_init(struct task *task, struct request *request,
 
 void task_release(struct task *task)
 {
+    explicit_bzero(task->cookie, sizeof(task->cookie));
     effects_drop(&task->effects);
     json_decref(task->answer);
     json_decref(task->kept);
@@ -140,8 +141,12 @@ static void done(void *arg, enum err_code code, const struct err *err)
     char location[sizeof(task->location)];
     memcpy(refusal_text, task->refusal_text, sizeof(refusal_text));
     memcpy(location, task->location, sizeof(location));
+    char cookie[sizeof(task->cookie)];
+    memcpy(cookie, task->cookie, sizeof(cookie));
     task->release(task);
-    if (code == ERR_OK)
+    if (code == ERR_OK && cookie[0] != '\0')
+        request_reply_cookie(request, status, GIVE(answer), cookie);
+    else if (code == ERR_OK)
         request_reply_json(request, status, GIVE(answer), etag,
                            location[0] != '\0'                ? location
                            : status == 201 && etag[0] != '\0' ? request_path(request)
@@ -152,6 +157,7 @@ static void done(void *arg, enum err_code code, const struct err *err)
     else
         request_reply_err(request, err);
     json_decref(answer);
+    explicit_bzero(cookie, sizeof(cookie));
 }
 
 void task_submit(struct task *task)

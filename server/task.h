@@ -22,12 +22,13 @@ struct task {
     void (*release)(struct task *task); /* frees the struct, after task_release() */
     bool idempotent;                    /* honours Idempotency-Key */
     int status;
+    char cookie[160]; /* Set-Cookie of the answer; "" = none */
     int64_t revision; /* becomes the answer's ETag, and a 412's; 0 = none */
     json_t *answer;   /* owned; NULL = none (204) */
     json_t *kept; /* owned; what a repetition is answered with, without secrets; NULL = answer */
     struct effects effects;
-    char location[96]; /* of what was made; "" = none */
-    int refusal;       /* status of a problem, 0 = none */
+    char location[128]; /* of what was made; "" = none */
+    int refusal;        /* status of a problem, 0 = none */
     const char *refusal_code;
     char refusal_text[256];
 };

@@ -10,6 +10,7 @@
 
 #include "db/tables.h"
 #include "server/rollouts.h"
+#include "server/identity.h"
 
 struct load {
     struct app *app;
@@ -251,27 +252,6 @@ static bool on_node(void *arg, const struct db_node *row)
     return keep(load, load_node(load, row), "node", row->name);
 }
 
-static bool on_token(void *arg, const struct db_token *row)
-{
-    struct load *load = arg;
-    struct auth_token *token = calloc(1, sizeof(*token));
-    if (token == NULL)
-        return keep(load, err_nomem(load->err), "token", row->id);
-    snprintf(token->hash, sizeof(token->hash), "%s", row->hash);
-    snprintf(token->principal.name, sizeof(token->principal.name), "token:%s", row->id);
-    snprintf(token->principal.tenant, sizeof(token->principal.tenant), "%s", row->tenant);
-    snprintf(token->principal.credential, sizeof(token->principal.credential), "%s", row->id);
-    token->principal.scopes = SCOPE_ALL;
-    token->expires_us = token->principal.expires_us = row->expires_us;
-    if (!role_from_name(row->role, &token->principal.role)) {
-        free(token);
-        return keep(load, err_set(load->err, ERR_INVALID, "has no role that this server knows"),
-                    "token", row->id);
-    }
-    auth_put(load->app->auth, token, false);
-    return keep(load, ERR_OK, "token", row->id);
-}
-
 static enum err_code load_tenants(struct load *load, struct db_ro *ro)
 {
     enum err_code code;
@@ -331,7 +311,7 @@ enum err_code world_load(struct app *app, struct db_ro *ro, bool publish, struct
     if (code == ERR_OK)
         code = rollouts_load(app, world, ro, err);
     if (code == ERR_OK && publish)
-        code = token_each(ro, "", on_token, &load, err);
+        code = identity_load(app, ro, err);
     if (code == ERR_OK)
         code = load.code;
     if (code == ERR_OK)

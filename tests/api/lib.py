@@ -28,6 +28,7 @@ FABRIC = {"fabric_profile": {
 POLICY = {"qos_policy": {"nlp_job": {"priority": 3, "bw_guarantee": "40%"},
                          "cv_job": {"priority": 2, "bw_limit": "60%"}}}
 CREATE = {"If-None-Match": "*"}
+PASSWORD = "correct horse battery"
 
 
 def inventory(node, ports=1):
@@ -64,6 +65,7 @@ class Server:
         self.own = data is None
         self.data = data or tempfile.mkdtemp(prefix="stellar-api-")
         self.proc = None
+        self.options = []  # of stellard, at the next start
         self.local = threading.local()
 
     def start(self, preexec=None):
@@ -125,9 +127,13 @@ class Server:
         self.local.con = None
 
     def call(self, method, path, body=None, headers=None, token="admin"):
-        """body: bytes go as they are, anything else as JSON. token: None = none."""
+        """body: bytes go as they are, anything else as JSON. token: None = none, "ss_..." = the cookie
+        of a session, from a page of the server's own."""
         head = dict(headers or {})
-        if token is not None:
+        if token is not None and token.startswith("ss_"):
+            head["Cookie"] = "__Host-stellar=" + token
+            head.setdefault("Origin", f"http://127.0.0.1:{self.port}")
+        elif token is not None:
             head["Authorization"] = "Bearer " + (self.admin if token == "admin" else token)
         if body is not None:
             head.setdefault("Content-Type", "application/json")
@@ -158,6 +164,16 @@ class Server:
         if tenant:
             body["tenant"] = tenant
         return must(self.call("POST", "/v1/tokens", body), 201).json
+
+    def user(self, name, role, password=PASSWORD, **more):
+        return must(self.call("POST", "/v1/users", {"name": name, "role": role,
+                                                    "password": password, **more}), 201)
+
+    def login(self, name, password=PASSWORD):
+        """The cookie's value."""
+        answer = must(self.call("POST", "/v1/session", {"name": name, "password": password},
+                                token=None), 200)
+        return answer.headers["Set-Cookie"].split(";")[0].split("=", 1)[1]
 
     def node(self, name, body=None):
         """A node and its agent's token."""

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from lib import Server, Tap, arguments, finish, fixture, inventory
+from lib import PASSWORD, Server, Tap, arguments, finish, fixture, inventory, must
 
 ROLES = ("agent", "admin", "operator", "auditor", "tenant-admin", "tenant-user")  # agent first: others end its token
 # Something that a route can be called with; what it answers beyond "you may" is not judged here.
@@ -14,12 +14,13 @@ BODIES = {"agent_enrol": {}, "agent_renew": {},
           "fabric_patch": {}, "tenant_patch": {}, "policy_patch": {}, "placement_patch": {},
           "node_patch": {}, "fabric_rollback": {"revision": 1}, "policy_rollback": {"revision": 1},
           "switch_put": {}, "switches_import": {"switches": []},
-          "agent_inventory": inventory("n1"), "agent_receipt": {}, "agent_state": {"knobs": []}}
+          "session_post": {"name": "root", "password": PASSWORD}, "user_post": {}, "user_patch": {},
+          "user_password": {}, "agent_inventory": inventory("n1"), "agent_receipt": {}, "agent_state": {"knobs": []}}
 # What an open route says to that body, where it is not 200.
 OPEN_STATUS = {"agent_enrol": 422}
 PARAMS = {"{image}": "0123456789abcdef", "{switch}": "sw1",
           "{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
-          "{generation}": "current", "{id}": "nothing", "{rollout}": "r-1"}
+          "{generation}": "current", "{id}": "nothing", "{user}": "nobody", "{rollout}": "r-1"}
 
 
 def routes(args):
@@ -39,10 +40,42 @@ def call(server, method, path, operation, flags, token, values=PARAMS):
     return server.call(method, path, BODIES.get(operation), headers, token=token)
 
 
+def user_of(role):
+    return "u-" + role + ("@a" if role.startswith("tenant") else "")
+
+
+def check_others(tap, server, row, sessions, read_only):
+    """A session may what a token of its role may; a token with the scope read changes nothing."""
+    method, path, roles, flags, operation = row
+    safe = method == "GET" or "safe" in flags
+    wrong = []
+    for role, session in sessions.items():
+        answer = call(server, method, path, operation, flags, session)
+        if (answer.status == 403) == (role in roles) or answer.status in (401, 500):
+            wrong.append(("session", role, answer))
+        if operation == "session_delete":
+            sessions[role] = server.login(user_of(role))
+        answer = call(server, method, path, operation, flags, read_only[role])
+        if (answer.status == 403) == (role in roles and safe) or answer.status in (401, 500):
+            wrong.append(("read", role, answer))
+        elif role in roles and not safe and answer.json["code"] != "scope":
+            wrong.append(("scope", role, answer))
+    tap.ok(not wrong, f"{operation}: sessions as their roles, read-only tokens only read", wrong)
+
+
 def main():
     args, tap = arguments(), Tap()
     server = Server(args).start()
     _, tokens = fixture(server)
+    sessions, read_only = {}, {}
+    for role in ROLES[1:]:
+        server.user(user_of(role), role)
+        sessions[role] = server.login(user_of(role))
+        body = {"role": role, "scopes": ["read"]}
+        if role.startswith("tenant"):
+            body["tenant"] = "a"
+        read_only[role] = must(server.call("POST", "/v1/tokens", body), 201).json["token"]
+    server.user("root", "admin")
     table = list(routes(args))
     for method, path, roles, flags, operation in table:
         if "open" in flags:
@@ -54,6 +87,7 @@ def main():
         wrong = [(role, answer) for role in ROLES for answer in
                  [call(server, method, path, operation, flags, tokens[role])]
                  if (answer.status == 403) == (role in roles) or answer.status in (401, 500)]
+        check_others(tap, server, (method, path, roles, flags, operation), sessions, read_only)
         if operation == "node_token":  # it ended the agent's token
             tokens["agent"] = server.call(method, "/v1/nodes/n1/token").json["token"]
         tap.ok(not wrong, f"{operation}: {', '.join(sorted(roles))} and nobody else", wrong)
