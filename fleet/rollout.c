@@ -310,6 +310,8 @@ static void receipt_of_target(struct rollout *r, size_t index, const struct roll
 static void receipt_while_back(struct rollout *r, size_t index, const struct rollout_report *report)
 {
     struct rollout_node *node = &r->nodes[index];
+    if (rollout_is_over(r->state))
+        return; /* what it says now is about the final plan that it was given */
     bool before = strcmp(report->digest, node->before) == 0 && report->good &&
                   strcmp(report->observed, node->before) == 0;
     bool target = strcmp(report->observed, node->target) == 0;
@@ -320,6 +322,14 @@ static void receipt_while_back(struct rollout *r, size_t index, const struct rol
                           ROLLOUT_NODE_RETURNING); /* it was applying when it was taken back */
     else if (!before && !target && node->state == ROLLOUT_NODE_RETURNING)
         note_problem(node, report->problem);
+}
+
+/* The wave that failed, or all of it. */
+static bool goes_back(const struct rollout *r, const struct rollout_node *node)
+{
+    bool wave = r->state == ROLLOUT_RETURNING || r->state == ROLLOUT_FAILED;
+    bool all = r->state == ROLLOUT_ROLLING_BACK || r->state == ROLLOUT_ROLLED_BACK;
+    return all || (wave && node->wave == r->wave);
 }
 
 void rollout_receipt(struct rollout *r, size_t index, const struct rollout_report *report,
@@ -335,7 +345,7 @@ void rollout_receipt(struct rollout *r, size_t index, const struct rollout_repor
             receipt_of_target(r, index, report, now_ns);
         break;
     case ROLLOUT_NODE_ABSENT:
-        if (r->state == ROLLOUT_RETURNING || r->state == ROLLOUT_ROLLING_BACK)
+        if (goes_back(r, node))
             receipt_while_back(r, index, report);
         else if (of_target && r->wave_open && node->wave == r->wave)
             receipt_of_target(r, index, report, now_ns);
