@@ -27,7 +27,7 @@
 #define BACKOFF_PAIR_S       900
 #define BACKOFF_ACCOUNT_FREE 50
 #define BACKOFF_ACCOUNT_S    60
-#define BACKOFF_ADDRESS_FREE 20
+#define BACKOFF_ADDRESS_FREE 30
 #define BACKOFF_ADDRESS_S    60
 #define BACKOFF_FORGET_S     3600         /* without a failure */
 #define BACKOFF_KNOWN_S      (30 * 86400) /* an address stays the owner's */

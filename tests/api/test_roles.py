@@ -15,7 +15,8 @@ BODIES = {"agent_enrol": {}, "agent_renew": {},
           "node_patch": {}, "fabric_rollback": {"revision": 1}, "policy_rollback": {"revision": 1},
           "switch_put": {}, "switches_import": {"switches": []},
           "session_post": {"name": "root", "password": PASSWORD}, "user_post": {}, "user_patch": {},
-          "user_password": {}, "agent_inventory": inventory("n1"), "agent_receipt": {}, "agent_state": {"knobs": []}}
+          "user_password": {}, "agent_inventory": inventory("n1"), "agent_receipt": {},
+          "agent_state": {"knobs": []}}
 # What an open route says to that body, where it is not 200.
 OPEN_STATUS = {"agent_enrol": 422}
 PARAMS = {"{image}": "0123456789abcdef", "{switch}": "sw1",
