@@ -6,6 +6,8 @@
  */
 #include "db/tables.h"
 
+#include <string.h>
+
 #include "db/store.h"
 #include "db/tables_private.h"
 
@@ -60,6 +62,54 @@ enum err_code label_get(struct db_tx *tx, const char *tenant, const char *job, u
                        DB_LABEL_MAX);
     *out = (uint32_t)label;
     return ERR_OK;
+}
+
+static bool on_owner(struct stmt *s, const char *tenant, const char *job)
+{
+    return strcmp(stmt_text(s, 0), tenant) == 0 && strcmp(stmt_text(s, 1), job) == 0;
+}
+
+enum err_code label_claim(struct db_tx *tx, const char *tenant, const char *job, uint32_t label,
+                          bool placed, struct err *err)
+{
+    int64_t own = 0;
+    bool taken = false;
+    enum err_code code =
+        stmt_number(tx->ro.conn, "SELECT label FROM labels WHERE tenant = $1 AND job = $2",
+                    VALUES(TEXT(tenant), TEXT(job)), &own, err);
+    if (code != ERR_OK)
+        return code;
+    if (own != 0 && own != label)
+        return err_set(err, ERR_CONFLICT, "job %s of tenant %s has the label %lld, not %u", job,
+                       tenant, (long long)own, (unsigned)label);
+    struct stmt s = stmt_start(tx->ro.conn, "SELECT tenant, job FROM labels WHERE label = $1",
+                               VALUES(INT(label)), err);
+    if (stmt_next(&s))
+        taken = !on_owner(&s, tenant, job);
+    code = stmt_end(&s);
+    if (code == ERR_OK && taken)
+        return err_set(err, ERR_CONFLICT, "label %u belongs to another job", (unsigned)label);
+    if (code != ERR_OK || own != 0)
+        return code;
+    return stmt_run(
+        tx->ro.conn, "INSERT INTO labels (label, tenant, job, freed_us) VALUES ($1, $2, $3, $4)",
+        VALUES(INT(label), TEXT(tenant), TEXT(job), INT(placed ? 0 : tx->ro.now_us)), err);
+}
+
+enum err_code label_list_freed(struct db_ro *ro, uint32_t after, int limit, db_label_fn *fn,
+                               void *arg, struct err *err)
+{
+    enum err_code code = list_check(limit, err);
+    if (code != ERR_OK)
+        return code;
+    struct stmt s = stmt_start(ro->conn,
+                               "SELECT tenant, job, label FROM labels WHERE freed_us > 0 AND"
+                               " label > $1 ORDER BY label LIMIT $2",
+                               VALUES(INT(after), INT(limit)), err);
+    bool wants_more = true;
+    while (wants_more && stmt_next(&s))
+        wants_more = fn(arg, stmt_text(&s, 0), stmt_text(&s, 1), (uint32_t)stmt_int(&s, 2));
+    return stmt_end(&s);
 }
 
 enum err_code placement_put(struct db_tx *tx, const char *tenant, const char *job, uint32_t label,

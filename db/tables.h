@@ -100,6 +100,14 @@ typedef bool db_placement_fn(void *arg, const struct db_placement *placement);
  */
 ERR_MUST_CHECK enum err_code label_get(struct db_tx *tx, const char *tenant, const char *job,
                                        uint32_t *out, struct err *err);
+/* Gives the job this label, as an archive says; placed = false: for when it comes back. ERR_CONFLICT
+ * when the job has another one, or another job has this one. */
+ERR_MUST_CHECK enum err_code label_claim(struct db_tx *tx, const char *tenant, const char *job,
+                                         uint32_t label, bool placed, struct err *err);
+typedef bool db_label_fn(void *arg, const char *tenant, const char *job, uint32_t label);
+/* Labels of jobs that are not placed, by number, those above `after`. */
+ERR_MUST_CHECK enum err_code label_list_freed(struct db_ro *ro, uint32_t after, int limit,
+                                              db_label_fn *fn, void *arg, struct err *err);
 /* ERR_CONFLICT when label is not what label_get() gave for this job. */
 ERR_MUST_CHECK enum err_code placement_put(struct db_tx *tx, const char *tenant, const char *job,
                                            uint32_t label, const char *body, int64_t *out_revision,

@@ -134,6 +134,15 @@ void api_audit_receipts(struct request *request);
 /* api_events.c */
 void api_events_list(struct request *request);
 
+/* api_operations.c */
+void api_operations_list(struct request *request);
+void api_operation_get(struct request *request);
+void api_operation_cancel(struct request *request);
+/* api_export.c */
+void api_export(struct request *request);
+/* api_import.c */
+void api_import(struct request *request);
+
 /* Shared by the handlers (api.c) --------------------------------------------------------------- */
 
 /* Replies with the blob under `key`, or 404 with the text. */

@@ -187,6 +187,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
     if (code == ERR_OK)
         code = backoff_new(app->clock, &app->joins, err);
     if (code == ERR_OK)
+        code = operations_new(&app->operations, err);
+    if (code == ERR_OK)
         code = make_openapi(app, err);
     return code;
 }
@@ -213,9 +215,12 @@ static enum err_code open_store(struct app *app, const char *data_dir, struct er
     return code;
 }
 
-static enum err_code read_page_key(struct db_tx *tx, void *arg, struct err *err)
+/* Before the first request. */
+static enum err_code prepare_store(struct db_tx *tx, void *arg, struct err *err)
 {
-    return store_key_get(tx, "page-token", ((struct app *)arg)->page_key, err);
+    enum err_code code = operations_interrupt(tx, err);
+    return code != ERR_OK ? code
+                          : store_key_get(tx, "page-token", ((struct app *)arg)->page_key, err);
 }
 
 static enum err_code write_url(const struct app *app, const struct app_config *config,
@@ -246,7 +251,7 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     if (code == ERR_OK)
         code = app_tls_open(app, config, err);
     if (code == ERR_OK)
-        code = db_write_wait(app->db, read_page_key, app, err);
+        code = db_write_wait(app->db, prepare_store, app, err);
     if (code == ERR_OK)
         if (code == ERR_OK)
             code = open_images(app, config->data_dir, err);
@@ -302,6 +307,7 @@ void app_free(struct app *app)
     tls_free(app->tls);
     tls_ca_free(app->ca);
     images_free(app->images);
+    operations_free(app->operations);
     blob_unref(app->openapi);
     json_decref(app->contract);
     free(app);

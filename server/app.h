@@ -19,6 +19,7 @@
 #include "server/effects.h"
 #include "server/event_hub.h"
 #include "server/http.h"
+#include "server/operations.h"
 #include "server/passwords.h"
 #include "server/publish.h"
 #include "server/status.h"
@@ -54,6 +55,8 @@ struct app {
 
     struct backoff *backoff;     /* any thread: who guesses passwords */
     struct passwords *passwords; /* any thread */
+
+    struct operations *operations; /* any thread */
 
     struct blob *openapi;
     json_t *contract;                       /* the same as a value; never changed */

@@ -192,12 +192,9 @@ enum err_code write_check_precondition(struct write *w, struct err *err)
     return write_refuse(w, 412, "precondition-failed", err, "%s", text);
 }
 
-/* An overridden rule's errors become warnings; what stays an error refuses. */
-static void apply_override(struct write *w)
+void findings_override(struct finding_list *list, const char *rule)
 {
-    const char *rule = request_query(w->request, "override");
-    struct finding_list *list = &w->findings;
-    if (rule == NULL || list->truncated || list->nomem)
+    if (list->truncated || list->nomem)
         return;
     list->worst = FINDING_INFO;
     for (size_t i = 0; i < list->count; i++) {
@@ -219,7 +216,9 @@ static void check_rules(struct write *w)
     /* A stored policy or placement is the busiest path; who wants to know asks in a rehearsal. */
     if (w->mode != WRITE_STORE || change.kind == CHANGE_INVENTORY || change.kind == CHANGE_FABRIC)
         hardware_admit(w->app, w->world, &change, &w->findings);
-    apply_override(w);
+    const char *overridden = request_query(w->request, "override");
+    if (overridden != NULL)
+        findings_override(&w->findings, overridden);
 }
 
 /* Everything before SQL; leaves the world as it was. */

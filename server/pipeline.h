@@ -153,5 +153,9 @@ ERR_MUST_CHECK enum err_code change_record(struct db_tx *tx, const struct reques
 bool precondition_holds(const struct request *request, const char *what, int64_t current,
                         char text[PRECONDITION_TEXT_MAX]);
 
+/* An overridden rule's errors become warnings; what stays an error refuses. A list that is not
+ * whole stays as it is. */
+void findings_override(struct finding_list *list, const char *rule);
+
 /* Takes an ETag list apart: does it hold "revision"? ("*" holds any.) */
 bool etag_list_has(const char *list, int64_t revision);

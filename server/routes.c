@@ -38,6 +38,7 @@ static const char *const change[] = {"dry_run", "message", "reason", NULL};
 static const char *const ruled[] = {"dry_run", "message", "reason", "override", NULL};
 static const char *const rollback[] = {"dry_run", "reason", "override", NULL};
 static const char *const diff[] = {"from", "to", NULL};
+static const char *const import[] = {"dry_run", "mode", "override", "reason", NULL};
 static const char *const reason[] = {"reason", NULL};
 static const char *const join[] = {"expires", "reason", NULL};
 static const char *const rollout[] = {"dry_run", "reason", NULL};
@@ -145,6 +146,13 @@ const struct route routes[] = {
     {"GET", "/v1/compat", STAFF, 0, api_compat_get, "compat_get", none},
     {"GET", "/v1/findings", STAFF, 0, api_findings_list, "findings_list", found},
 
+    {"GET", "/v1/operations", STAFF, 0, api_operations_list, "operations_list", page},
+    {"GET", "/v1/operations/{operation}", STAFF, 0, api_operation_get, "operation_get", none},
+    {"POST", "/v1/operations/{operation}:cancel", ADMIN, 0, api_operation_cancel,
+     "operation_cancel", none},
+    {"GET", "/v1/export", ADMIN, 0, api_export, "export", none},
+    {"POST", "/v1/import", ADMIN, ROUTE_JSON | ROUTE_LARGE | ROUTE_IDEMPOTENT, api_import, "import",
+     import},
     {"GET", "/v1/rules", STAFF | TENANT, 0, api_rules_list, "rules_list", none},
     {"GET", "/v1/audit", READERS | OWNER, 0, api_audit_list, "audit_list", audit},
     {"GET", "/v1/audit:verify", READERS, 0, api_audit_verify, "audit_verify", anchor},

@@ -12,7 +12,6 @@ CREATE TABLE operations (
     created_us INTEGER NOT NULL,
     finished_us INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX operations_by_age ON operations (created_us, id);
 
 -- Keys that the store makes for itself, in hex. They authenticate what the server hands out and
 -- gets back (page tokens); nobody logs in with them.

@@ -12,6 +12,7 @@ BODIES = {"agent_enrol": {}, "agent_renew": {},
           "tenant_put": {}, "placement_put": {}, "node_put": {}, "token_post": {},
           "rollout_policy_put": {}, "rollout_post": {},
           "fabric_patch": {}, "tenant_patch": {}, "policy_patch": {}, "placement_patch": {},
+          "import": {"format": "stellar-export", "version": 1, "content": {}},
           "node_patch": {}, "fabric_rollback": {"revision": 1}, "policy_rollback": {"revision": 1},
           "switch_put": {}, "switches_import": {"switches": []},
           "session_post": {"name": "root", "password": PASSWORD}, "user_post": {}, "user_patch": {},
@@ -21,7 +22,8 @@ BODIES = {"agent_enrol": {}, "agent_renew": {},
 OPEN_STATUS = {"agent_enrol": 422}
 PARAMS = {"{image}": "0123456789abcdef", "{switch}": "sw1",
           "{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
-          "{generation}": "current", "{id}": "nothing", "{user}": "nobody", "{rollout}": "r-1"}
+          "{generation}": "current", "{id}": "nothing", "{user}": "nobody", "{rollout}": "r-1",
+          "{operation}": "op-0"}
 
 
 def routes(args):
