@@ -55,6 +55,24 @@ bool log_format_from_name(const char *name, enum log_format *out)
     return false;
 }
 
+enum err_code log_level_read(const char *name, struct err *err)
+{
+    enum log_level level;
+    if (!log_level_from_name(name, &level))
+        return err_set(err, ERR_INVALID, "'%s' is none of error, warning, info and debug", name);
+    log_set_level(level);
+    return ERR_OK;
+}
+
+enum err_code log_format_read(const char *name, struct err *err)
+{
+    enum log_format format;
+    if (!log_format_from_name(name, &format))
+        return err_set(err, ERR_INVALID, "'%s' is none of text, json and journal", name);
+    log_set_format(format);
+    return ERR_OK;
+}
+
 /* Is stderr what $JOURNAL_STREAM (DEVICE:INODE, systemd.exec(5)) names? */
 static bool is_journal(void)
 {

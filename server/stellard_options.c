@@ -121,21 +121,13 @@ static enum err_code set_rate_tenant(void *target, const char *value, struct err
 static enum err_code set_log_level(void *target, const char *value, struct err *err)
 {
     (void)target;
-    enum log_level level;
-    if (!log_level_from_name(value, &level))
-        return err_set(err, ERR_INVALID, "'%s' is none of error, warning, info and debug", value);
-    log_set_level(level);
-    return ERR_OK;
+    return log_level_read(value, err);
 }
 
 static enum err_code set_log_format(void *target, const char *value, struct err *err)
 {
     (void)target;
-    enum log_format format;
-    if (!log_format_from_name(value, &format))
-        return err_set(err, ERR_INVALID, "'%s' is none of text, json and journal", value);
-    log_set_format(format);
-    return ERR_OK;
+    return log_format_read(value, err);
 }
 
 /* What only prints ---------------------------------------------------------------------------- */

@@ -83,6 +83,34 @@ def service(tap, args):
     server.remove()
 
 
+def agent(tap, args):
+    with tempfile.TemporaryDirectory() as folder:
+        config = os.path.join(folder, "agent.json")
+        notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        notify.bind(os.path.join(folder, "notify"))
+        notify.settimeout(START_S)
+        with open(config, "w") as out:
+            json.dump({"node": "n1", "provider": "sim", "sim-ports": 1, "state-dir": os.path.join(folder, "state"),
+                       "log-format": "json"}, out)
+        env = dict(os.environ, NOTIFY_SOCKET=notify.getsockname(), WATCHDOG_USEC="600000")
+        with open(os.path.join(folder, "log"), "wb") as log:
+            proc = subprocess.Popen([os.path.join(args.objdir, "stellar-agent"), "--config", config], stderr=log, env=env)
+            heard = [notify.recv(4096).decode() for _ in range(3)]
+            tap.equal(sorted(set(heard)), ["READY=1", "WATCHDOG=1"], "an agent is ready, and says that it lives")
+            proc.terminate()
+            while notify.recv(4096) != b"STOPPING=1":
+                pass
+            tap.equal(proc.wait(CALL_S), 0, "it tells its end")
+        lines = open(os.path.join(folder, "log")).read().splitlines()
+        tap.ok(lines and all("msg" in json.loads(line) for line in lines), "its log is JSON too", lines)
+        with open(config, "w") as out:
+            json.dump({"node": "n1", "join": "sj_secret"}, out)
+        answer = subprocess.run([os.path.join(args.objdir, "stellar-agent"), "--config", config], capture_output=True,
+                                text=True, timeout=START_S)
+        tap.ok(answer.returncode == 2 and "join" in answer.stderr and "sj_secret" not in answer.stderr,
+               "a token is not for the file, and is not printed", answer)
+
+
 def options(tap, args):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "c.json")
@@ -142,6 +170,7 @@ def offline(tap, args):
 def main():
     args, tap = arguments(), Tap()
     service(tap, args)
+    agent(tap, args)
     options(tap, args)
     offline(tap, args)
     tap.done()

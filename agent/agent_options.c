@@ -1,0 +1,224 @@
+/*
+ * agent/agent_options.c - see agent_options.h.
+ */
+#include "agent/agent_options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "fleet/name.h"
+
+/* Values ---------------------------------------------------------------------------------------*/
+
+#define TEXT_SETTER(member)                                                                        \
+    static enum err_code set_##member(void *target, const char *value, struct err *err)            \
+    {                                                                                              \
+        (void)err;                                                                                 \
+        ((struct agent_options *)target)->member = value;                                          \
+        return ERR_OK;                                                                             \
+    }
+TEXT_SETTER(token_file)
+TEXT_SETTER(join)
+TEXT_SETTER(join_file)
+TEXT_SETTER(server_ca)
+TEXT_SETTER(state_dir)
+TEXT_SETTER(root)
+
+static enum err_code set_server(void *target, const char *value, struct err *err)
+{
+    ((struct agent_options *)target)->server = value;
+    if (strncmp(value, "http://", 7) == 0 || strncmp(value, "https://", 8) == 0)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "'%s': https://HOST:PORT is wanted", value);
+}
+
+static enum err_code set_node(void *target, const char *value, struct err *err)
+{
+    ((struct agent_options *)target)->node = value;
+    if (name_is_valid(value))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "'%.64s' is no name of a node", value);
+}
+
+static enum err_code set_devices(void *target, const char *value, struct err *err)
+{
+    struct agent_options *options = target;
+    size_t count = 0;
+    char *save = NULL;
+    free(options->devices);
+    options->devices = strdup(value);
+    if (options->devices == NULL)
+        return err_nomem(err);
+    for (char *name = strtok_r(options->devices, ",", &save); name != NULL;
+         name = strtok_r(NULL, ",", &save)) {
+        if (count == AGENT_DEVICES_MAX)
+            return err_set(err, ERR_INVALID, "more than %d interfaces", AGENT_DEVICES_MAX);
+        if (strlen(name) >= IFNAME_SIZE)
+            return err_set(err, ERR_INVALID, "'%.64s' is no name of an interface", name);
+        options->device[count++] = name;
+    }
+    options->device[count] = NULL;
+    return count > 0 ? ERR_OK : err_set(err, ERR_INVALID, "names of interfaces are wanted");
+}
+
+static enum err_code set_provider(void *target, const char *value, struct err *err)
+{
+    struct agent_options *options = target;
+    options->sim = strcmp(value, "sim") == 0;
+    if (options->sim || strcmp(value, "linux") == 0)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "'%s' is neither linux nor sim", value);
+}
+
+static enum err_code set_sim_ports(void *target, const char *value, struct err *err)
+{
+    char *end;
+    errno = 0;
+    long ports = strtol(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || ports < 1 || ports > INVENTORY_PORTS_MAX)
+        return err_set(err, ERR_INVALID, "'%s': 1 to %d ports are wanted", value,
+                       INVENTORY_PORTS_MAX);
+    ((struct agent_options *)target)->sim_ports = (int)ports;
+    return ERR_OK;
+}
+
+static enum err_code add_sim_fault(void *target, const char *value, struct err *err)
+{
+    struct agent_options *options = target;
+    if (options->sim_faults == SIM_FAULTS_MAX)
+        return err_set(err, ERR_INVALID, "more than %d faults", SIM_FAULTS_MAX);
+    options->sim_fault[options->sim_faults++] = value;
+    return ERR_OK;
+}
+
+static enum err_code set_log_level(void *target, const char *value, struct err *err)
+{
+    (void)target;
+    return log_level_read(value, err);
+}
+
+static enum err_code set_log_format(void *target, const char *value, struct err *err)
+{
+    (void)target;
+    return log_format_read(value, err);
+}
+
+static enum err_code set_once(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct agent_options *)target)->once = true;
+    return ERR_OK;
+}
+
+static enum err_code print_version(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct agent_options *)target)->done = true;
+    puts("stellar-agent " STELLAR_VERSION);
+    return ERR_OK;
+}
+
+static enum err_code print_help(void *target, const char *value, struct err *err);
+
+static const struct option_row rows[] = {
+    {"server", "URL", "the server, as https://host:8440; none: keep the last\ngood plan", 0,
+     set_server},
+    {"node", "NAME", "this node's name at the server", 0, set_node},
+    {"devices", "IF,IF", "the interfaces to manage; default: all but bridges, bonds,\nvirtual ones",
+     0, set_devices},
+    {"join", "TOKEN", "enrol with this join token, unless it was spent here before",
+     OPTION_LINE_ONLY, set_join},
+    {"join-file", "FILE", "the same, from the file's first line: nobody sees it in ps", 0,
+     set_join_file},
+    {"server-ca", "FILE", "who signs the server's certificate, if not its own authority", 0,
+     set_server_ca},
+    {"token-file", "FILE", "holds the agent's token, for a server on loopback without\nTLS", 0,
+     set_token_file},
+    {"state-dir", "DIR", "last good plan, journal, receipts\n[" AGENT_STATE_DIR "]", 0,
+     set_state_dir},
+    {"provider", "NAME", "linux (default), or sim: a pretended node, to try without\nroot", 0,
+     set_provider},
+    {"sim-ports", "N", "ports of the simulator [2]", 0, set_sim_ports},
+    {"sim-fault", "FAULT",
+     "for tests only, may be repeated: fail-step:N, or fail,\nrefuse, ignore, link-down with "
+     ":KNOB: the simulator's\nknobs of that kind go wrong",
+     OPTION_REPEATED, add_sim_fault},
+    {"log-level", "LEVEL", "error, warning, info (default) or debug", 0, set_log_level},
+    {"log-format", "FORMAT", "text, json or journal [text; journal under systemd]", 0,
+     set_log_format},
+    {"config", "FILE",
+     "read options from this JSON file first\n[" AGENT_CONFIG " when it is there]",
+     OPTION_LINE_ONLY, NULL},
+    {"once", NULL, "make the node what the last good plan wants, then exit:\n0 = it is",
+     OPTION_LINE_ONLY, set_once},
+    {"root", "PREFIX", "before /sys, /proc and /etc, for tests", OPTION_LINE_ONLY, set_root},
+    {"version", NULL, "print the version", OPTION_LINE_ONLY, print_version},
+    {"help", NULL, "print this", OPTION_LINE_ONLY, print_help},
+};
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+static enum err_code print_help(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct agent_options *)target)->done = true;
+    puts("Usage: stellar-agent --node NAME [--server URL [--join TOKEN]] [OPTION]...");
+    options_help(rows, ROW_COUNT, stdout);
+    puts("Ends on SIGTERM; the node stays as it is. SIGHUP: try everything again; SIGUSR1: take a\n"
+         "new certificate now. Exit status: 0 good, 1 failed, 2 usage.");
+    return ERR_OK;
+}
+
+/* Together ------------------------------------------------------------------------------------ */
+
+/* What does not go together; NULL = nothing. */
+static const char *wrong_way(const struct agent_options *options)
+{
+    bool joins = options->join != NULL || options->join_file != NULL;
+    if (options->join != NULL && options->join_file != NULL)
+        return "--join and --join-file are the same thing: give one";
+    if (options->server == NULL)
+        return joins ? "--join needs --server" : NULL;
+    bool https = strncmp(options->server, "https://", 8) == 0;
+    if (joins && options->token_file != NULL)
+        return "--join and --token-file exclude each other";
+    if (!https && options->token_file == NULL && !options->once)
+        return "a server without TLS (http://) needs --token-file";
+    return joins && !https ? "--join needs a server with TLS (https://)" : NULL;
+}
+
+static enum err_code check_together(const struct agent_options *options, struct err *err)
+{
+    const char *wrong = wrong_way(options);
+    if (options->done)
+        return ERR_OK;
+    if (options->node == NULL)
+        wrong = "--node is needed: this node's name at the server";
+    else if (options->sim_faults > 0 && !options->sim)
+        wrong = "--sim-fault is of --provider sim";
+    return wrong == NULL ? ERR_OK : err_set(err, ERR_INVALID, "%s", wrong);
+}
+
+enum err_code agent_options_read(int argc, char **argv, struct agent_options *out, struct err *err)
+{
+    *out = (struct agent_options){
+        .state_dir = AGENT_STATE_DIR,
+        .sim_ports = 2,
+        .table = {.rows = rows, .count = ROW_COUNT, .file = AGENT_CONFIG},
+    };
+    enum err_code code = options_read(&out->table, argc, argv, out, NULL, err);
+    return code == ERR_OK ? check_together(out, err) : code;
+}
+
+void agent_options_release(struct agent_options *options)
+{
+    options_release(&options->table);
+    free(options->devices);
+    options->devices = NULL;
+}

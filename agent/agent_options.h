@@ -1,0 +1,32 @@
+#pragma once
+/*
+ * agent/agent_options.h - what stellar-agent is told: command line and configuration file.
+ */
+
+#include <stdbool.h>
+
+#include "base/options.h"
+#include "datapath/dp_sim.h"
+#include "fleet/inventory.h"
+
+#define AGENT_CONFIG      "/etc/stellar/stellar-agent.json"
+#define AGENT_STATE_DIR   "/var/lib/stellar-agent"
+#define AGENT_DEVICES_MAX INVENTORY_PORTS_MAX
+
+struct agent_options {
+    const char *server, *node, *token_file, *state_dir, *root;
+    const char *join, *join_file, *server_ca;
+    const char *device[AGENT_DEVICES_MAX + 1]; /* names, ended by NULL; none = all */
+    bool sim, once;
+    int sim_ports;
+    const char *sim_fault[SIM_FAULTS_MAX];
+    int sim_faults;
+    bool done;            /* --help and the like: nothing is left to do */
+    struct options table; /* owns what came from the file */
+    char *devices;        /* owned, cut at the commas; private */
+};
+
+/* Also sets log level and format. Errors are said in err. */
+ERR_MUST_CHECK enum err_code agent_options_read(int argc, char **argv, struct agent_options *out,
+                                                struct err *err);
+void agent_options_release(struct agent_options *options);
