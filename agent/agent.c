@@ -258,6 +258,8 @@ static void on_link_event(void *arg, enum link_event event)
             log_error("agent", "node %s: %s", agent->node, err.text);
         if (outbox_first(&agent->outbox) != NULL)
             agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
+        else
+            agent_trial_receipted(agent);
         watch(agent, AGENT_RECEIPT_DONE);
         break;
     }

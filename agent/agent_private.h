@@ -65,5 +65,7 @@ void agent_check(struct agent *agent, enum reconcile_cause cause);
 
 /* Looks at the trial again in time; to be called whenever what stands may have changed. */
 void agent_trial_watch(struct agent *agent);
+/* The server has every receipt. */
+void agent_trial_receipted(struct agent *agent);
 /* The loop timer `trial`. */
 void agent_trial_look(void *arg);

@@ -26,3 +26,13 @@ void agent_trial_look(void *arg)
     reconcile_save_left(agent->reconcile, false);
     agent_trial_watch(agent);
 }
+
+/* The rollout's gate wants to hear from the node after its receipt, on the plan that is on trial;
+ * the question for a plan is on its way already and may be answered much later. */
+void agent_trial_receipted(struct agent *agent)
+{
+    if (reconcile_left_ns(agent->reconcile) <= 0)
+        return;
+    agent->inventory[0] = '\0'; /* told again, although it is the same */
+    agent_tell_inventory(agent);
+}

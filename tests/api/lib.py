@@ -67,6 +67,8 @@ class Server:
         self.proc = None
         self.options = []  # of stellard, at the next start
         self.local = threading.local()
+        self.listen = "127.0.0.1:0"
+        self.context = None  # ssl.SSLContext: speaks TLS
 
     def start(self, preexec=None):
         url = os.path.join(self.data, "url")
@@ -75,7 +77,7 @@ class Server:
         self.log = open(os.path.join(self.data, "log"), "ab")
         self.proc = subprocess.Popen(
             [os.path.join(self.args.objdir, "stellard"), "--data", self.data, "--listen",
-             "127.0.0.1:0", *self.options], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+             self.listen, *self.options], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             preexec_fn=preexec)
         end = time.monotonic() + START_S
         while not os.path.exists(url):
@@ -116,8 +118,12 @@ class Server:
     def connection(self):
         con = getattr(self.local, "con", None)
         if con is None:
-            con = self.local.con = http.client.HTTPConnection("127.0.0.1", self.port,
-                                                              timeout=CALL_S)
+            if self.context is None:
+                con = http.client.HTTPConnection("127.0.0.1", self.port, timeout=CALL_S)
+            else:
+                con = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=CALL_S,
+                                                  context=self.context)
+            self.local.con = con
         return con
 
     def drop_connection(self):

@@ -39,6 +39,23 @@ static void a_trial_is_known_by_its_rollout(void **state)
     site_close(&site);
 }
 
+static void a_node_on_trial_is_heard_again_after_its_receipt(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    int inventories = site.inventories;
+    assert_true(send_trial(&site, 2, plan_b, "r-1", TIMEOUT_S));
+    assert_int_equal(site.inventories, inventories); /* not before */
+    acknowledge(&site);
+    assert_int_equal(site.inventories, inventories + 1);
+    assert_true(send_plan(&site, NODE, 2, plan_b));
+    acknowledge(&site);
+    assert_int_equal(site.inventories, inventories + 1); /* nor when it is final */
+    site_close(&site);
+}
+
 static void a_confirmation_is_told_and_the_timer_ends(void **state)
 {
     (void)state;
@@ -253,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trial_is_known_by_its_rollout),
+        cmocka_unit_test(a_node_on_trial_is_heard_again_after_its_receipt),
         cmocka_unit_test(a_confirmation_is_told_and_the_timer_ends),
         cmocka_unit_test(an_unconfirmed_plan_expires_on_time_and_not_before),
         cmocka_unit_test(drift_after_the_return_is_held_to_the_good_plan),
