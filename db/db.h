@@ -90,6 +90,7 @@ struct db_stats {
     uint64_t commits, writes, failed_writes, failed_commits, reads;
     uint32_t queue_depth;
     int64_t last_commit_ns; /* how long the last commit took */
+    int64_t file_bytes, log_bytes;
 };
 void db_stats_get(struct db *db, struct db_stats *out); /* thread-safe */
 

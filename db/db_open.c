@@ -168,6 +168,14 @@ void db_close(struct db *db)
     free(db);
 }
 
+static int64_t size_of(const char *path, const char *suffix)
+{
+    struct stat st;
+    char name[PATH_MAX];
+    int n = snprintf(name, sizeof(name), "%s%s", path, suffix);
+    return n < (int)sizeof(name) && stat(name, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
 void db_stats_get(struct db *db, struct db_stats *out)
 {
     *out = (struct db_stats){
@@ -178,6 +186,8 @@ void db_stats_get(struct db *db, struct db_stats *out)
         .reads = atomic_load(&db->reads_done),
         .queue_depth = (uint32_t)db_queue_depth(&db->writes),
         .last_commit_ns = atomic_load(&db->last_commit_ns),
+        .file_bytes = size_of(db->path, ""),
+        .log_bytes = size_of(db->path, "-wal"),
     };
 }
 

@@ -270,6 +270,7 @@ static void settle_receipt(struct task *task)
 {
     struct receipt_task *rt = (struct receipt_task *)task;
     struct world_node *node = world_node_get(task->app->world, rt->node);
+    counters_receipt(&task->app->counters, rt->receipt->result);
     node->receipt = rt->note;
     node->drifted = false;
     free(node->state);
@@ -417,6 +418,8 @@ static void settle_state(struct task *task)
     }
     if (!st->compared || node->drifted == st->differs)
         return;
+    if (st->differs && !node->drifted)
+        st->base.app->counters.drifts++;
     node->drifted = st->differs;
     world_node_resync(task->app->world, node);
     if (st->differs)

@@ -14,6 +14,7 @@
 #include "fleet/compat.h"
 #include "db/tables.h"
 #include "server/auth.h"
+#include "server/counters.h"
 #include "server/backoff.h"
 #include "server/certs.h"
 #include "server/effects.h"
@@ -44,6 +45,7 @@ struct app {
     struct waiters *waiters;                 /* any thread */
     _Atomic(struct rollout_ticker *) ticker; /* any thread; NULL until the store is open */
     bool rollouts_queued;     /* writer thread: a write of server/rollouts is on its way */
+    struct counters counters; /* any thread */
     struct event_hub *events; /* any thread */
     struct images *images;    /* any thread */
     struct compat *compat;    /* immutable: the hardware rules */

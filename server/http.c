@@ -242,6 +242,7 @@ void http_stats_get(struct http_server *server, struct http_stats *out)
         .connections = atomic_load(&server->connections),
         .waiting = (uint32_t)http_wait_count(server),
     };
+    http_counts_get(server, out);
 }
 
 static void pause_ns(int64_t ns)

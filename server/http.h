@@ -119,7 +119,19 @@ uint16_t http_server_port(const struct http_server *server);
  * connections (bounded by 10 s), stop. */
 void http_server_stop(struct http_server *server);
 
+#define HTTP_METHODS          8 /* enum route_method, and at the end the unknown */
+#define HTTP_OTHER            (HTTP_METHODS - 1)
+#define HTTP_CLASSES          6  /* of a status: [2] = 2xx */
+#define HTTP_LATENCIES        10 /* buckets with an upper end: 100 us, 400 us, 1.6 ms, ... 26 s */
+#define HTTP_LATENCY_FIRST_NS (NS_PER_MS / 10)
+#define HTTP_LATENCY_STEP     4
+
 struct http_stats {
+    uint64_t answers[HTTP_METHODS][HTTP_CLASSES];
+    /* From the head to the answer, without requests that wait for a change and streams; each
+     * answer in one bucket, the last has no end. */
+    uint64_t latencies[HTTP_LATENCIES + 1];
+    uint64_t latency_sum_ns;
     uint64_t requests, responses_4xx, responses_5xx;
     uint32_t connections, waiting;
 };

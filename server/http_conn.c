@@ -124,11 +124,14 @@ void http_on_completed(void *cls, struct MHD_Connection *con, void **con_cls,
     *con_cls = NULL;
     /* A connection that is cut while it waits ends here beside the thread that answers it. */
     bool answered = atomic_load(&request->state) == STATE_ANSWERED;
-    log_debug("http", "%s %s %d %zu bytes, %s, %s (request %s)", request_method(request),
-              request->url.path, answered ? request->status : 0,
-              answered ? request->response_len : 0,
-              request->principal.name[0] != '\0' ? request->principal.name : "-",
-              code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "sent" : "cut", request->id);
+    /* The path alone: a query may hold what is nobody's to read. */
+    log_debug(
+        "http", "method=%s path=%s status=%d bytes=%zu who=%s peer=%s ms=%lld sent=%s request=%s",
+        request_method(request), request->url.path, answered ? request->status : 0,
+        answered ? request->response_len : 0,
+        request->principal.name[0] != '\0' ? request->principal.name : "-", request_peer(request),
+        (long long)((http_now_ns(server) - request->started_ns) / NS_PER_MS),
+        code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "whole" : "cut", request->id);
     conn_deadline_set(request->conn, http_now_ns(server) + server->idle_ns);
     atomic_store(&request->conn->idle, true);
     request_unref(request);
@@ -195,10 +198,7 @@ static enum MHD_Result queue(struct request *request)
         request->response = http_blob_response(request);
     if (request->response == NULL)
         return MHD_NO;
-    if (request->status >= 500)
-        atomic_fetch_add_explicit(&server->responses_5xx, 1, memory_order_relaxed);
-    else if (request->status >= 400)
-        atomic_fetch_add_explicit(&server->responses_4xx, 1, memory_order_relaxed);
+    http_count(request);
     int64_t send_ns =
         HTTP_SEND_MS * NS_PER_MS + (int64_t)(request->response_len / HTTP_SEND_RATE) * NS_PER_S;
     conn_deadline_set(request->conn, http_now_ns(server) + send_ns);
@@ -271,6 +271,7 @@ static enum MHD_Result on_intake(struct request *request, const char *upload, si
 static enum MHD_Result on_head(struct request *request, const char *method)
 {
     atomic_fetch_add_explicit(&request->server->requests, 1, memory_order_relaxed);
+    request->started_ns = http_now_ns(request->server);
     if (http_head_check(request, method)) {
         request->phase = PHASE_BODY;
         if ((request->route->flags & ROUTE_STREAM) == 0 || intake_start(request))

@@ -89,6 +89,8 @@ struct request {
     atomic_int state;
     atomic_bool claimed;    /* somebody replies or has replied */
     atomic_bool discharged; /* the owner's obligation to reply is met */
+    bool waits;             /* for a change, or is a stream: its time is not counted */
+    int64_t started_ns;     /* when its head was whole */
     atomic_bool wait_used;  /* the timer heap may know this request */
 
     enum request_phase phase;
@@ -149,6 +151,8 @@ struct http_server {
     atomic_bool stopping;
 
     atomic_uint_fast64_t requests, responses_4xx, responses_5xx;
+    _Atomic uint64_t answers[HTTP_METHODS][HTTP_CLASSES];
+    _Atomic uint64_t latencies[HTTP_LATENCIES + 1], latency_sum_ns;
     atomic_uint connections;
     atomic_uint resumers; /* threads inside MHD_resume_connection(); stop waits for them */
 
@@ -240,6 +244,10 @@ void http_reply_file(struct request *request, int status, struct MHD_Response *r
 
 /* http_stream.c: all look again, so that they see the server's stop. */
 void http_streams_wake(struct http_server *server);
+
+/* http_count.c: an answer is given to the library. */
+void http_count(struct request *request);
+void http_counts_get(const struct http_server *server, struct http_stats *out);
 
 /* http_wait.c */
 ERR_MUST_CHECK enum err_code http_wait_start(struct http_server *server, struct err *err);

@@ -21,6 +21,9 @@
 
 /* Of everything else: nothing of it is a page. */
 #define CSP_DATA "default-src 'none'; frame-ancestors 'none'"
+/* RFC 6797 7.2: sent over TLS only; a year. */
+#define HSTS "max-age=31536000"
+
 /* What every answer carries. Nothing here or elsewhere lets another origin's page read one. */
 static const struct {
     const char *name, *value;
@@ -98,6 +101,8 @@ static void add_headers(struct request *request, const struct answer *answer)
     add(response, "X-Request-Id", request->id);
     for (size_t i = 0; i < sizeof(strict_headers) / sizeof(strict_headers[0]); i++)
         add(response, strict_headers[i].name, strict_headers[i].value);
+    if (request->conn->identity != NULL)
+        add(response, "Strict-Transport-Security", HSTS);
     bool html = type != NULL && strncmp(type, "text/html", 9) == 0;
     if (!has_extra(request, "Content-Security-Policy"))
         add(response, "Content-Security-Policy", html ? CSP_HTML : CSP_DATA);

@@ -149,6 +149,7 @@ void request_reply_stream(struct request *request, struct stream *stream)
 {
     struct MHD_Response *response = stream->response;
     stream->response = NULL;
+    request->waits = true;
     http_reply_response(request, response, stream->config.content_type);
 }
 

@@ -104,6 +104,7 @@ void request_wait_until(struct request *request, int64_t deadline_mono_ns,
                         void (*fn)(struct request *request, void *arg), void *arg)
 {
     struct http_server *server = request->server;
+    request->waits = true;
     /* Before `claimed` is read in wait_put(); reply_finish() reads the two the other way round, so
      * one of us sees the other. */
     atomic_store(&request->wait_used, true);

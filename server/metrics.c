@@ -5,38 +5,128 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "fleet/rules.h"
 #include "server/api.h"
 
-#define METRICS_MAX 8192
+#define METRICS_MAX 32768
 
 struct text {
     char data[METRICS_MAX];
     size_t len;
 };
 
-static void add(struct text *text, const char *name, const char *type, const char *help,
-                double value)
+static void put(struct text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line that does not fit is left out whole. */
+static void put(struct text *text, const char *fmt, ...)
 {
+    va_list ap;
     size_t room = sizeof(text->data) - text->len;
-    int n = snprintf(text->data + text->len, room,
-                     "# HELP stellar_%s %s\n# TYPE stellar_%s %s\nstellar_%s %.15g\n", name, help,
-                     name, type, name, value);
+    va_start(ap, fmt);
+    int n = vsnprintf(text->data + text->len, room, fmt, ap);
+    va_end(ap);
     if (n > 0 && (size_t)n < room)
         text->len += (size_t)n;
 }
 
-static void add_nodes(struct text *text, const struct fleet_status *fleet)
+static void family(struct text *text, const char *name, const char *type, const char *help)
 {
-    size_t room = sizeof(text->data) - text->len;
-    int n = snprintf(text->data + text->len, room,
-                     "# HELP stellar_nodes Nodes by state of their plan.\n"
-                     "# TYPE stellar_nodes gauge\n"
-                     "stellar_nodes{sync=\"in-sync\"} %zu\nstellar_nodes{sync=\"pending\"} %zu\n"
-                     "stellar_nodes{sync=\"failed\"} %zu\nstellar_nodes{sync=\"idle\"} %zu\n",
-                     fleet->in_sync, fleet->pending, fleet->failed, fleet->nodes - fleet->total);
-    if (n > 0 && (size_t)n < room)
-        text->len += (size_t)n;
+    put(text, "# HELP stellar_%s %s\n# TYPE stellar_%s %s\n", name, help, name, type);
+}
+
+static void add(struct text *text, const char *name, const char *type, const char *help,
+                double value)
+{
+    family(text, name, type, help);
+    put(text, "stellar_%s %.15g\n", name, value);
+}
+
+static void add_nodes(struct text *text, const struct fleet_status *fleet, size_t stale)
+{
+    const struct {
+        const char *sync;
+        size_t count;
+    } rows[] = {{"in-sync", fleet->in_sync},
+                {"pending", fleet->pending},
+                {"failed", fleet->failed},
+                {"idle", fleet->nodes - fleet->total}};
+    family(text, "nodes", "gauge", "Nodes by state of their plan.");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        put(text, "stellar_nodes{sync=\"%s\"} %zu\n", rows[i].sync, rows[i].count);
+    add(text, "stale_nodes", "gauge", "Nodes whose agent is silent.", (double)stale);
+}
+
+static void add_counters(struct text *text, const struct counters *counters)
+{
+    family(text, "receipts_total", "counter", "Receipts of nodes by result.");
+    for (int i = 0; i < RECEIPT_RESULT_COUNT; i++)
+        put(text, "stellar_receipts_total{result=\"%s\"} %" PRIu64 "\n",
+            receipt_result_name((enum receipt_result)i), counters->receipts[i]);
+    add(text, "drifts_total", "counter", "Nodes found to differ from their plan.",
+        (double)counters->drifts);
+    family(text, "refusals_total", "counter", "Findings that refused a change, by rule.");
+    for (size_t i = 0; i < COUNTERS_RULES_MAX && rules[i] != NULL; i++)
+        put(text, "stellar_refusals_total{rule=\"%s\"} %" PRIu64 "\n", rules[i]->id,
+            counters->refusals[i]);
+    put(text, "stellar_refusals_total{rule=\"schema\"} %" PRIu64 "\n",
+        counters->refusals[COUNTERS_RULES_MAX]);
+}
+
+static void add_answers(struct text *text, const struct http_stats *http)
+{
+    static const char *const methods[HTTP_METHODS] = {"GET",   "HEAD",   "PUT",     "POST",
+                                                      "PATCH", "DELETE", "OPTIONS", "other"};
+    family(text, "http_answers_total", "counter", "Answers by method and class of status.");
+    for (size_t m = 0; m < HTTP_METHODS; m++)
+        for (size_t c = 2; c < HTTP_CLASSES; c++)
+            put(text, "stellar_http_answers_total{method=\"%s\",status=\"%zuxx\"} %" PRIu64 "\n",
+                methods[m], c, http->answers[m][c]);
+    family(text, "http_answer_seconds", "histogram",
+           "From the head of a request to its answer, without those that wait for a change.");
+    uint64_t count = 0;
+    double end_s = (double)HTTP_LATENCY_FIRST_NS / 1e9;
+    for (size_t i = 0; i < HTTP_LATENCIES; i++, end_s *= HTTP_LATENCY_STEP)
+        put(text, "stellar_http_answer_seconds_bucket{le=\"%.9g\"} %" PRIu64 "\n", end_s,
+            count += http->latencies[i]);
+    count += http->latencies[HTTP_LATENCIES];
+    put(text,
+        "stellar_http_answer_seconds_bucket{le=\"+Inf\"} %" PRIu64
+        "\nstellar_http_answer_seconds_sum %.9g\nstellar_http_answer_seconds_count %" PRIu64 "\n",
+        count, (double)http->latency_sum_ns / 1e9, count);
+}
+
+static double seconds_of(struct timeval t)
+{
+    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void add_process(struct text *text)
+{
+    struct rusage usage;
+    unsigned long long size = 0, resident = 0;
+    FILE *statm = fopen("/proc/self/statm", "r"); /* of the kernel's memory: it does not wait */
+    if (statm != NULL && fscanf(statm, "%llu %llu", &size, &resident) == 2)
+        add(text, "process_resident_memory_bytes", "gauge", "Memory in use.",
+            (double)resident * (double)sysconf(_SC_PAGESIZE));
+    if (statm != NULL)
+        fclose(statm);
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        add(text, "process_cpu_seconds_total", "counter", "Processor time used.",
+            seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
+}
+
+static void add_events(struct text *text, struct event_hub *hub)
+{
+    struct event_hub_stats stats;
+    event_hub_stats_get(hub, &stats);
+    add(text, "event_streams", "gauge", "Clients of the event stream.", (double)stats.clients);
+    add(text, "event_resyncs_total", "counter", "Clients told to read everything anew.",
+        (double)stats.resyncs);
+    add(text, "event_streams_refused_total", "counter", "Streams over the limits.",
+        (double)stats.refused);
 }
 
 void api_metrics(struct request *request)
@@ -52,11 +142,14 @@ void api_metrics(struct request *request)
     if (server != NULL)
         http_stats_get(server, &http);
     double up_s = (double)(app->clock->wall_us(app->clock) - app->start_us) / 1e6;
+    family(&text, "build_info", "gauge", "The version.");
+    put(&text, "stellar_build_info{version=\"%s\"} 1\n", STELLAR_VERSION);
     add(&text, "uptime_seconds", "gauge", "Time since the start.", up_s);
     add(&text, "generation", "gauge", "Generation of the desired state.", (double)fleet.generation);
     add(&text, "planned_generation", "gauge", "Generation that every node's plan has reached.",
         (double)fleet.planned_generation);
-    add_nodes(&text, &fleet);
+    add_nodes(&text, &fleet, status_stale(app->status, app->clock->wall_us(app->clock)));
+    add_counters(&text, &app->counters);
     add(&text, "tenants", "gauge", "Tenants.", (double)fleet.tenants);
     add(&text, "placements", "gauge", "Placed jobs.", (double)fleet.placements);
     add(&text, "waiting_requests", "gauge", "Agents and barriers that wait for a change.",
@@ -64,6 +157,9 @@ void api_metrics(struct request *request)
     add(&text, "http_requests_total", "counter", "Requests.", (double)http.requests);
     add(&text, "http_client_errors_total", "counter", "Answers 4xx.", (double)http.responses_4xx);
     add(&text, "http_server_errors_total", "counter", "Answers 5xx.", (double)http.responses_5xx);
+    add_answers(&text, &http);
+    add_events(&text, app->events);
+    add_process(&text);
     add(&text, "http_connections", "gauge", "Open connections.", (double)http.connections);
     add(&text, "db_writes_total", "counter", "Writes in the store.", (double)db.writes);
     add(&text, "db_failed_writes_total", "counter", "Writes that were refused or failed.",
@@ -76,6 +172,8 @@ void api_metrics(struct request *request)
         (double)db.queue_depth);
     add(&text, "db_last_commit_seconds", "gauge", "How long the last commit took.",
         (double)db.last_commit_ns / 1e9);
+    add(&text, "db_file_bytes", "gauge", "Size of the store.", (double)db.file_bytes);
+    add(&text, "db_log_bytes", "gauge", "Size of the store's log.", (double)db.log_bytes);
     request_reply_text(request, 200, "text/plain; version=0.0.4; charset=utf-8", text.data,
                        text.len);
 }

@@ -93,6 +93,8 @@ void write_fail(struct write *w, const struct err *err)
     struct request *request = w->request;
     const struct finding_list *findings = w->findings.count > 0 ? &w->findings : NULL;
     const char *etag = w->refusal == 412 && w->current != 0 ? w->etag : NULL;
+    if (w->refusal == 422)
+        counters_refused(&w->app->counters, findings);
     if (w->refusal != 0)
         request_reply_problem(request, w->refusal, w->refusal_code, findings, etag, "%s",
                               w->refusal_text);

@@ -272,6 +272,16 @@ json_t *status_get(struct status *status, const char *node, int64_t now_us, int6
     return item;
 }
 
+size_t status_stale(struct status *status, int64_t now_us)
+{
+    size_t stale = 0;
+    pthread_rwlock_rdlock(&status->lock);
+    for (size_t i = 0; i < status->count; i++)
+        stale += now_us - atomic_load(&status->rows[i]->last_seen_us) > STATUS_STALE_US;
+    pthread_rwlock_unlock(&status->lock);
+    return stale;
+}
+
 bool status_has(struct status *status, const char *node)
 {
     bool found;

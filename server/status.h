@@ -55,6 +55,8 @@ json_t *status_list(struct status *status, const char *after, int limit,
                     const struct status_filter *filter, int64_t now_us, char next[NAME_SIZE]);
 /* NULL: no such node (or no memory). */
 json_t *status_get(struct status *status, const char *node, int64_t now_us, int64_t *out_revision);
+/* Nodes not heard of for STATUS_STALE_US. */
+size_t status_stale(struct status *status, int64_t now_us);
 bool status_has(struct status *status, const char *node);
 
 /* The answer of the barrier at this moment; NULL without memory. */

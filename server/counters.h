@@ -1,0 +1,23 @@
+#pragma once
+/*
+ * server/counters.h - what /metrics counts beside the parts' own statistics: receipts by result,
+ * and what the rules refused. Any thread adds; nothing here names a tenant, a job or a node.
+ */
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/finding.h"
+#include "fleet/receipt.h"
+
+#define COUNTERS_RULES_MAX 64 /* of fleet/rules.h; the place behind them counts what is no rule */
+
+struct counters {
+    _Atomic uint64_t receipts[RECEIPT_RESULT_COUNT];
+    _Atomic uint64_t drifts; /* nodes found to differ from their plan */
+    _Atomic uint64_t refusals[COUNTERS_RULES_MAX + 1];
+};
+
+void counters_receipt(struct counters *counters, enum receipt_result result);
+/* Each error of the list; findings may be NULL. */
+void counters_refused(struct counters *counters, const struct finding_list *findings);
