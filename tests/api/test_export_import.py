@@ -199,21 +199,27 @@ def operations(tap, server):
            "what has ended cannot be cancelled", late)
     items = server.get("/v1/operations").json["items"]
     tap.equal([i["id"] for i in items], [first.json["operation"]], "operations are listed")
-    outcomes = set()
-    for i in range(6):
+    for i in range(4):
         for tenant in archive["content"]["tenants"]:
             tenant["tenant"]["description"] = f"round {i}"
         started = must(bring(server, archive), 202)
         cancel = server.call("POST", started.json["location"] + ":cancel")
         ended = wait(server, started)
         now = server.get("/v1/tenants/t7").json.get("description")
-        outcomes.add(ended["state"])
         right = {202: ended["state"] == "cancelled" and now != f"round {i}",
                  409: ended["state"] == "succeeded" and now == f"round {i}"}
-        if not right.get(cancel.status):
-            tap.ok(False, "a cancelled import stores nothing, another everything",
-                   (cancel, ended, now))
-    tap.ok("cancelled" in outcomes, "an import can be cancelled before it is stored", outcomes)
+        tap.ok(right.get(cancel.status), "a cancelled import stores nothing, another everything",
+               (cancel, ended, now))
+    # So many documents that the wish to cancel comes while they are read; the last is wrong, so that
+    # none is ever stored.
+    many = [{"name": f"n{i}", "tenant": {}} for i in range(60000)] + [{"name": "-", "tenant": {}}]
+    started = must(bring(server, {"format": "stellar-export", "version": 1,
+                                  "content": {"tenants": many}}), 202)
+    tap.status(server.call("POST", started.json["location"] + ":cancel"), 202,
+               "what is being read can be cancelled")
+    ended = wait(server, started)
+    tap.ok(ended["state"] == "cancelled" and ended["progress"]["done"] < 60001 and
+           ended["result"]["problem"]["code"] == "cancelled", "and then it ends as cancelled", ended)
 
 
 def killed(tap, server):
