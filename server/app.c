@@ -293,6 +293,7 @@ void app_free(struct app *app)
     if (app->http != NULL)
         identity_flush(app, true);
     db_close(app->db);
+    event_hub_free(app->events); /* its thread asks auth for the rights of those who listen */
     effects_drop(&app->effects);
     world_free(app->world);
     publish_free(app->publish);
@@ -300,7 +301,6 @@ void app_free(struct app *app)
     backoff_free(app->backoff);
     status_free(app->status);
     waiters_free(app->waiters);
-    event_hub_free(app->events);
     compat_free(app->compat);
     certs_free(app->certs);
     backoff_free(app->joins);
