@@ -100,8 +100,8 @@ typedef bool db_placement_fn(void *arg, const struct db_placement *placement);
  */
 ERR_MUST_CHECK enum err_code label_get(struct db_tx *tx, const char *tenant, const char *job,
                                        uint32_t *out, struct err *err);
-/* Gives the job this label, as an archive says; placed = false: for when it comes back. ERR_CONFLICT
- * when the job has another one, or another job has this one. */
+/* Gives the job this label, as an archive says; placed = false: for when it comes back.
+ * ERR_CONFLICT when the job has another one, or another job has this one. */
 ERR_MUST_CHECK enum err_code label_claim(struct db_tx *tx, const char *tenant, const char *job,
                                          uint32_t label, bool placed, struct err *err);
 typedef bool db_label_fn(void *arg, const char *tenant, const char *job, uint32_t label);
