@@ -61,11 +61,10 @@ class Server:
 
     def __init__(self, args, data=None, options=()):
         self.args = args
-        self.options = list(options)
+        self.options = list(options)  # of stellard, at the next start
         self.own = data is None
         self.data = data or tempfile.mkdtemp(prefix="stellar-api-")
         self.proc = None
-        self.options = []  # of stellard, at the next start
         self.local = threading.local()
         self.listen = "127.0.0.1:0"
         self.context = None  # ssl.SSLContext: speaks TLS

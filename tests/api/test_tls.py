@@ -21,7 +21,7 @@ class TlsServer(Server):
     def __init__(self, args, options=(), data=None):
         super().__init__(args, data, ["--tls", "on", *options])
 
-    def context(self, identity=None):
+    def trust(self, identity=None):
         context = ssl.create_default_context(cafile=os.path.join(self.data, "ca.crt"))
         if identity:
             context.load_cert_chain(identity)
@@ -29,7 +29,7 @@ class TlsServer(Server):
 
     def open(self, identity=None, context=None):
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=CALL_S,
-                                           context=context or self.context(identity))
+                                           context=context or self.trust(identity))
 
     def connection(self):
         con = getattr(self.local, "con", None)
@@ -359,7 +359,7 @@ def plain_is_kept_out(tap, server):
            "no agent's token is made", answer)
     for version, good in ((ssl.TLSVersion.TLSv1_1, False), (ssl.TLSVersion.TLSv1_2, True),
                           (ssl.TLSVersion.TLSv1_3, True)):
-        context = server.context()
+        context = server.trust()
         try:
             context.minimum_version = context.maximum_version = version
             con = server.open(context=context)
@@ -466,7 +466,7 @@ def names_and_wildcards(tap, args):
                made["join_token"] in made["command"] and
                made["join_token"].endswith(made["ca_sha256"]), "agents are told the given name", made)
         sock = socket.create_connection(("127.0.0.1", server.port), timeout=CALL_S)
-        named = server.context().wrap_socket(sock, server_hostname="stellar.example")
+        named = server.trust().wrap_socket(sock, server_hostname="stellar.example")
         tap.ok(named.getpeercert() is not None, "which the certificate bears")
         named.close()
     finally:
