@@ -1,115 +1,165 @@
 #!/usr/bin/env python3
-"""Every route with every role: who may is served, who may not gets 403, nobody gets 401."""
+"""Every route of the table with every role and kind of credential: who may gets what the sample of
+the route promises, who may not is told 403 and why, nobody gets 401."""
 import os
 import subprocess
+from collections import namedtuple
 
-from lib import PASSWORD, Server, Tap, arguments, finish, fixture, inventory, must
+from lib import Server, Tap, arguments, finish, fixture, must
+from role_samples import SAMPLES, Call
 
-ROLES = ("agent", "admin", "operator", "auditor", "tenant-admin", "tenant-user")  # agent first: others end its token
-# Something that a route can be called with; what it answers beyond "you may" is not judged here.
-BODIES = {"agent_enrol": {}, "agent_renew": {},
-          "fabric_put": {}, "fabric_validate": {}, "policy_put": {}, "policy_validate": {},
-          "tenant_put": {}, "placement_put": {}, "node_put": {}, "token_post": {},
-          "rollout_policy_put": {}, "rollout_post": {},
-          "fabric_patch": {}, "tenant_patch": {}, "policy_patch": {}, "placement_patch": {},
-          "import": {"format": "stellar-export", "version": 1, "content": {}},
-          "node_patch": {}, "fabric_rollback": {"revision": 1}, "policy_rollback": {"revision": 1},
-          "switch_put": {}, "switches_import": {"switches": []},
-          "session_post": {"name": "root", "password": PASSWORD}, "user_post": {}, "user_patch": {},
-          "user_password": {}, "agent_inventory": inventory("n1"), "agent_receipt": {},
-          "agent_state": {"knobs": []}}
-# What an open route says to that body, where it is not 200.
-OPEN_STATUS = {"agent_enrol": 422}
-PARAMS = {"{image}": "0123456789abcdef", "{switch}": "sw1",
-          "{tenant}": "a", "{job}": "nlp_job", "{node}": "n1", "{number}": "1",
-          "{generation}": "current", "{id}": "nothing", "{user}": "nobody", "{rollout}": "r-1",
-          "{operation}": "op-0"}
+ROLES = ("admin", "operator", "auditor", "tenant-admin", "tenant-user", "agent")
+Row = namedtuple("Row", "method path roles flags operation")
 
 
-def routes(args):
+class Caller:
+    """kind: token (of a user), session (its cookie), read (a token with the scope read)."""
+
+    def __init__(self, role, kind, user=None, secret=None, ident=None):
+        self.role, self.kind, self.user, self.secret, self.id = role, kind, user, secret, ident
+
+    def __repr__(self):
+        return f"{self.role} by {self.kind}"
+
+
+class World:
+    def __init__(self, server):
+        self.server = server
+        self.agent, self.fixture_tokens = fixture(server)
+        self.agent.settle()
+        server.user("root", "admin")
+        self.callers = [Caller("agent", "token", secret=self.agent.token)]
+        for role in ROLES[:-1]:
+            user = "u-" + role + ("@a" if role.startswith("tenant") else "")
+            server.user(user, role)
+            session = server.login(user)
+            for kind, more in (("token", {}), ("read", {"scopes": ["read"]})):
+                made = must(server.call("POST", "/v1/tokens", {"role": role, **more}, token=session), 201)
+                self.callers.append(Caller(role, kind, user, made.json["token"], made.json["id"]))
+            mine = must(server.call("POST", "/v1/tokens", {"role": role}, token=session), 201).json
+            self.callers.append(Caller(role, "session", user, session, mine["id"]))
+
+    def refresh(self, who):
+        """A call may have ended the session that it came with."""
+        if who.kind == "session" and self.server.get("/v1/session", token=who.secret).status == 401:
+            who.secret = self.server.login(who.user)
+
+    def of(self, role, kind="token"):
+        return next(c for c in self.callers if (c.role, c.kind) == (role, kind))
+
+
+def table(args):
     out = subprocess.run([os.path.join(args.objdir, "stellard"), "--routes"], check=True,
                          capture_output=True, text=True, timeout=30).stdout
     for line in out.splitlines():
         method, path, roles, flags, operation = line.split("\t")[:5]
-        yield method, path, set(roles.split(",")), flags.split(), operation
+        yield Row(method, path, set(filter(None, roles.split(","))), flags.split(), operation)
 
 
-def call(server, method, path, operation, flags, token, values=PARAMS):
-    for name, value in values.items():
-        path = path.replace(name, value)
-    headers = {"If-Match": '"9999"'} if "if-match" in flags else {}
-    if "patch" in flags:
-        headers["Content-Type"] = "application/merge-patch+json"
-    return server.call(method, path, BODIES.get(operation), headers, token=token)
+def differs(answer, status, code=None):
+    return answer.status != status or (code is not None and answer.json["code"] != code)
 
 
-def user_of(role):
-    return "u-" + role + ("@a" if role.startswith("tenant") else "")
+def verdict(row, who):
+    """What the route's row says to this caller: None = it may."""
+    if who.role not in row.roles:
+        return 403, "denied"
+    if who.kind == "read" and not (row.method == "GET" or "safe" in row.flags):
+        return 403, "scope"
+    return None
 
 
-def check_others(tap, server, row, sessions, read_only):
-    """A session may what a token of its role may; a token with the scope read changes nothing."""
-    method, path, roles, flags, operation = row
-    safe = method == "GET" or "safe" in flags
-    wrong = []
-    for role, session in sessions.items():
-        answer = call(server, method, path, operation, flags, session)
-        if (answer.status == 403) == (role in roles) or answer.status in (401, 500):
-            wrong.append(("session", role, answer))
-        if operation == "session_delete":
-            sessions[role] = server.login(user_of(role))
-        answer = call(server, method, path, operation, flags, read_only[role])
-        if (answer.status == 403) == (role in roles and safe) or answer.status in (401, 500):
-            wrong.append(("read", role, answer))
-        elif role in roles and not safe and answer.json["code"] != "scope":
-            wrong.append(("scope", role, answer))
-    tap.ok(not wrong, f"{operation}: sessions as their roles, read-only tokens only read", wrong)
+def check_cell(world, row, who):
+    """An error's text, None = right."""
+    world.refresh(who)
+    refused = verdict(row, who)
+    call = Call(world, row, who, prepared=refused is None)
+    answer = call.send(who.secret)
+    wanted = refused or call.wanted()
+    if not refused and who.kind == "read" and isinstance(call.sample.status, dict):
+        wanted = call.sample.status["token"]
+    if differs(answer, *wanted):
+        return f"{who}: {answer}, wanted {wanted}"
+    return None
+
+
+def check_strangers(tap, world, row):
+    """Without a credential, with a wrong one, and with a cookie that another site's page sent."""
+    call = Call(world, row, world.of("admin"), prepared=False)
+    wrong = [a for a in (call.send(None), call.send("st_" + "0" * 64), call.send("ss_" + "0" * 64))
+             if differs(a, 401, "unauthenticated") or "WWW-Authenticate" not in a.headers]
+    tap.ok(not wrong, f"{row.operation}: 401 without a token, with a wrong one, with a session that "
+           "nobody has", wrong)
+    if row.method == "GET" or "safe" in row.flags:
+        return
+    who = world.of("admin", "session")
+    world.refresh(who)
+    for headers in ({"Origin": "https://elsewhere.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        answer = call.send(who.secret, headers=headers)
+        if differs(answer, 403, "cross-origin"):
+            wrong.append(answer)
+    tap.ok(not wrong, f"{row.operation}: refused when another site's page sends the cookie", wrong)
+
+
+def check_tenants(tap, world, row):
+    """Another tenant is as one that is not there."""
+    for role in ("tenant-admin", "tenant-user"):
+        for kind in ("token", "session"):
+            who = world.of(role, kind)
+            world.refresh(who)
+            call = Call(world, row, who, prepared=False)
+            there, absent = (call.send(who.secret, {"tenant": t}) for t in ("b", "nobody"))
+            same = {k: v for k, v in there.json.items() if k not in ("request_id", "detail")} == \
+                {k: v for k, v in absent.json.items() if k not in ("request_id", "detail")} and \
+                there.json["detail"].replace("'b'", "'nobody'") == absent.json["detail"]
+            tap.ok(there.status == absent.status == 404 and same,
+                   f"{row.operation}: another tenant is 404 for {who}", (there, absent))
+
+
+def check_route(tap, world, row):
+    if row.operation not in SAMPLES and row.method != "GET":
+        tap.ok(False, f"{row.operation} has a sample call", f"a new route: put a row for "
+               f"'{row.operation}' with a call that succeeds into SAMPLES of tests/api/role_samples.py")
+        return
+    if "open" in row.flags:
+        who = Caller("nobody", "token")
+        call = Call(world, row, who)
+        answer = call.send(None)
+        tap.ok(not differs(answer, *call.wanted()), f"{row.operation} needs no token", answer)
+        return
+    check_strangers(tap, world, row)
+    wrong = list(filter(None, [check_cell(world, row, who) for who in world.callers]))
+    tap.ok(not wrong, f"{row.operation}: {', '.join(sorted(row.roles))} and nobody else, by token, "
+           "session and read-only token", "\n".join(wrong))
+    if "tenant" in row.flags:
+        check_tenants(tap, world, row)
+
+
+def check_tokens(tap, server, auditor):
+    for bad in ("", "x", "st_" + "0" * 64, auditor[:-1], auditor + "0", auditor.upper()):
+        tap.status(server.get("/v1/fabric", token=bad), 401, f"token '{bad[:6]}...' is unknown")
+    for scheme in ("Basic abc", "Bearer", auditor):
+        answer = server.call("GET", "/v1/fabric", headers={"Authorization": scheme}, token=None)
+        tap.ok(answer.status == 401 and "WWW-Authenticate" in answer.headers,
+               f"'{scheme[:8]}' is no bearer token", answer)
 
 
 def main():
     args, tap = arguments(), Tap()
     server = Server(args).start()
-    _, tokens = fixture(server)
-    sessions, read_only = {}, {}
-    for role in ROLES[1:]:
-        server.user(user_of(role), role)
-        sessions[role] = server.login(user_of(role))
-        body = {"role": role, "scopes": ["read"]}
-        if role.startswith("tenant"):
-            body["tenant"] = "a"
-        read_only[role] = must(server.call("POST", "/v1/tokens", body), 201).json["token"]
-    server.user("root", "admin")
-    table = list(routes(args))
-    for method, path, roles, flags, operation in table:
-        if "open" in flags:
-            tap.status(call(server, method, path, operation, flags, None),
-                       OPEN_STATUS.get(operation, 200), f"{operation} needs no token")
-            continue
-        tap.status(call(server, method, path, operation, flags, None), 401,
-                   f"{operation} without a token is 401")
-        wrong = [(role, answer) for role in ROLES for answer in
-                 [call(server, method, path, operation, flags, tokens[role])]
-                 if (answer.status == 403) == (role in roles) or answer.status in (401, 500)]
-        check_others(tap, server, (method, path, roles, flags, operation), sessions, read_only)
-        if operation == "node_token":  # it ended the agent's token
-            tokens["agent"] = server.call(method, "/v1/nodes/n1/token").json["token"]
-        tap.ok(not wrong, f"{operation}: {', '.join(sorted(roles))} and nobody else", wrong)
-        if "tenant" in flags:
-            other = dict(PARAMS, **{"{tenant}": "b"})
-            nobody = dict(PARAMS, **{"{tenant}": "nobody"})
-            for role in roles & {"tenant-admin", "tenant-user"}:
-                there = call(server, method, path, operation, flags, tokens[role], other)
-                absent = call(server, method, path, operation, flags, tokens[role], nobody)
-                tap.ok(there.status == absent.status == 404, f"{operation}: another tenant is 404 for "
-                       f"{role}", (there, absent))
-    tap.ok(len(table) > 40, "the whole table was tried")
-    for bad in ("", "x", "st_" + "0" * 64, tokens["auditor"][:-1], tokens["auditor"] + "0",
-                tokens["auditor"].upper()):
-        tap.status(server.get("/v1/fabric", token=bad), 401, f"token '{bad[:6]}...' is unknown")
-    for scheme in ("Basic abc", "Bearer", tokens["auditor"]):
-        answer = server.call("GET", "/v1/fabric", headers={"Authorization": scheme}, token=None)
-        tap.ok(answer.status == 401 and "WWW-Authenticate" in answer.headers,
-               f"'{scheme[:8]}' is no bearer token", answer)
+    world = World(server)
+    rows = list(table(args))
+    for row in rows:
+        try:
+            check_route(tap, world, row)
+        except (AssertionError, KeyError, TypeError) as e:
+            tap.ok(False, f"{row.operation} can be called", f"its sample in tests/api/role_samples.py: {e!r}")
+    tap.equal(sorted(set(SAMPLES) - {row.operation for row in rows}), [],
+              "there is no sample of a route that is gone")
+    tap.equal([k for k, s in SAMPLES.items() if not s.why and (
+        isinstance(s.status, dict) or isinstance(s.status, tuple))], [],
+              "a sample that does not succeed says why")
+    check_tokens(tap, server, world.of("auditor").secret)
     finish(tap, server)
     tap.done()
 

@@ -1,0 +1,306 @@
+"""A working call of every route, for test_roles.py.
+
+A GET needs no row when PARAMS is enough and its answer is 200. A route whose sample cannot succeed says
+the exact status, the code of the problem and why.
+"""
+import copy
+import hashlib
+import itertools
+import os
+import subprocess
+import time
+
+from lib import CALL_S, FABRIC, PASSWORD, POLICY, inventory, must, planned
+
+PARAMS = {"tenant": "a", "job": "nlp_job", "node": "n1", "number": "1", "generation": "current",
+          "switch": "sw1"}
+PLACEMENT = {"nodes": ["n1"], "match": {"dst": "10.9.1.0/24"}}
+MANUAL = {"mode": "staged", "waves": [], "soak": "0s", "confirm": "manual",
+          "confirm_timeout": "600s", "wave_deadline": "600s"}
+NEXT_PASSWORD = "another correct horse"
+count = itertools.count(1)
+
+
+class Sample:
+    """before(world, who) makes what the call needs and returns what it replaces: params, body, query."""
+
+    def __init__(self, body=None, status=200, before=None, query="", headers=None, why=""):
+        self.body, self.status, self.before = body, status, before
+        self.query, self.headers, self.why = query, headers or {}, why
+
+
+def ensure(server, path, body):
+    """There, whatever it was before."""
+    answer = server.put(path, body)
+    if answer.status == 412:
+        answer = server.put(path, body, "*")
+    must(answer, 200, 201)
+
+
+def placed(world, _):
+    world.server.call("DELETE", "/v1/tenants/a/policy", headers={"If-Match": "*"})
+    ensure(world.server, "/v1/tenants/a/policy", POLICY)
+    ensure(world.server, "/v1/tenants/a/placements/nlp_job", PLACEMENT)
+
+
+def policy_alone(world, _):
+    world.server.call("DELETE", "/v1/tenants/a/placements/nlp_job", headers={"If-Match": "*"})
+    ensure(world.server, "/v1/tenants/a/policy", POLICY)
+
+
+def spare_tenant(world, _):
+    ensure(world.server, "/v1/tenants/spare", {})
+    return {"params": {"tenant": "spare"}}
+
+
+def spare_node(world, _):
+    ensure(world.server, "/v1/nodes/spare", {})
+    return {"params": {"node": "spare"}}
+
+
+def spare_switch(world, _):
+    ensure(world.server, "/v1/switches/spare", {"pfc": True, "ecn": True})
+    return {"params": {"switch": "spare"}}
+
+
+def image_query(data):
+    return (f"?component=mlx5_core&version=22.41.{1000 + next(count)}"
+            f"&sha256={hashlib.sha256(data).hexdigest()}")
+
+
+def new_image(_, __):
+    data = os.urandom(64)
+    return {"body": data, "query": image_query(data)}
+
+
+def image(world, who):
+    new = new_image(world, who)
+    made = must(world.server.call("POST", "/v1/firmware/images" + new["query"], new["body"],
+                                  {"Content-Type": "application/octet-stream"}), 201)
+    return {"params": {"image": made.json["id"]}}
+
+
+def person(world, who):
+    """Somebody whom the caller manages."""
+    name = f"p{next(count)}" + ("@a" if who.role.startswith("tenant") else "")
+    world.server.user(name, "tenant-user" if "@" in name else "auditor")
+    return {"params": {"user": name}}
+
+
+def new_person(_, who):
+    tenant = who.role.startswith("tenant")
+    return {"body": {"name": f"p{next(count)}" + ("@a" if tenant else ""), "password": PASSWORD,
+                     "role": "tenant-user" if tenant else "auditor"}}
+
+
+def own_password(world, who):
+    """Who manages people sets another's; the others their own, which ends their sessions."""
+    if who.role in ("admin", "tenant-admin"):
+        return person(world, who)
+    return {"params": {"user": who.user}, "body": {"old": PASSWORD, "new": PASSWORD}}
+
+
+def own_token(world, who):
+    return {"params": {"id": who.id}}
+
+
+def spare_token(world, who):
+    """One more of the caller's own."""
+    if who.kind == "read":
+        return own_token(world, who)
+    made = must(world.server.call("POST", "/v1/tokens", {"role": who.role}, token=who.secret), 201)
+    return {"params": {"id": made.json["id"]}}
+
+
+def own_sessions(_, who):
+    return {"params": {"user": who.user}}
+
+
+def change_row(world, _):
+    rows = must(world.server.get("/v1/audit?action=policy.put"), 200).json["items"]
+    return {"params": {"id": str(rows[0]["id"])}}
+
+
+def operation(world, _):
+    made = must(world.server.call("POST", "/v1/import", ARCHIVE), 202).json
+    end = time.monotonic() + CALL_S
+    while must(world.server.get(made["location"]), 200).json["state"] == "running":
+        assert time.monotonic() < end, "the import does not end"
+        time.sleep(0.01)
+    return {"params": {"operation": made["operation"]}}
+
+
+def joining(world, _):
+    node = spare_node(world, None)["params"]["node"]
+    token = must(world.server.call("POST", f"/v1/nodes/{node}/join-token"), 201).json["join_token"]
+    return {"body": {"join_token": token, "csr": request_of(world, node)}}
+
+
+def request_of(world, node):
+    tool = os.path.join(world.server.args.objdir, "tests/api/certtool")
+    return subprocess.run([tool, "request", node], check=True, capture_output=True, text=True,
+                          timeout=CALL_S).stdout
+
+
+def renewing(world, _):
+    return {"body": {"csr": request_of(world, "n1")}}
+
+
+def no_rollouts(world):
+    """Each that is under way is taken back, to its end."""
+    end = time.monotonic() + CALL_S
+    while True:
+        active = [r for r in must(world.server.get("/v1/rollouts"), 200).json["items"]
+                  if r["state"] not in ("done", "failed", "rolled-back", "superseded")]
+        if not active:
+            return
+        assert time.monotonic() < end, f"rollouts do not end: {active}"
+        for r in active:
+            world.server.call("POST", f"/v1/rollouts/{r['id']}:rollback")
+        turn(world)
+        time.sleep(0.02)
+
+
+def turn(world):
+    if world.agent.fetch().status == 200:
+        must(world.agent.receipt(), 201)
+
+
+def held(world, _):
+    """A newer plan that waits for its rollout."""
+    placed(world, None)
+    no_rollouts(world)
+    ensure(world.server, "/v1/rollout-policy", MANUAL)
+    policy = copy.deepcopy(POLICY)
+    policy["qos_policy"]["nlp_job"]["bw_guarantee"] = f"{20 + next(count) % 20}%"
+    ensure(world.server, "/v1/tenants/a/policy", policy)
+    planned(world.server, "n1")
+
+
+def rollout(state):
+    def before(world, _):
+        held(world, None)
+        name = must(world.server.call("POST", "/v1/rollouts", {"all": True}), 201).json["id"]
+        wanted, end = "running" if state == "paused" else state, time.monotonic() + CALL_S
+        while must(world.server.get(f"/v1/rollouts/{name}"), 200).json["state"] != wanted:
+            assert time.monotonic() < end, f"{name} does not become {wanted}"
+            if wanted == "confirming":
+                turn(world)
+            time.sleep(0.02)
+        if state == "paused":
+            must(world.server.call("POST", f"/v1/rollouts/{name}:pause"), 200)
+        return {"params": {"rollout": name}}
+    return before
+
+
+def a_receipt(world, _):
+    return {"body": {"version": 1, "node": "n1", "generation": world.agent.plan["generation"],
+                     "digest": world.agent.digest, "observed": world.agent.digest,
+                     "result": "applied", "time_us": time.time_ns() // 1000, "apply_ns": 1,
+                     "steps": []}}
+
+
+MERGE = {"Content-Type": "application/merge-patch+json"}
+ARCHIVE = {"format": "stellar-export", "version": 1,
+           "content": {"tenants": [{"name": "c", "tenant": {}}]}}
+BACK = {"revision": 1}
+
+SAMPLES = {
+    "fabric_put": Sample(FABRIC),
+    "fabric_patch": Sample({}, headers=MERGE),
+    "fabric_rollback": Sample(BACK),
+    "fabric_diff": Sample(query="?from=1&to=1"),
+    "fabric_validate": Sample(FABRIC),
+    "tenant_put": Sample({"description": "language models"}),
+    "tenant_patch": Sample({"description": "language models"}, headers=MERGE),
+    "tenant_delete": Sample(before=spare_tenant),
+    "policy_get": Sample(before=placed),
+    "policy_put": Sample(POLICY, before=placed),
+    "policy_patch": Sample({}, headers=MERGE, before=placed),
+    "policy_rollback": Sample(BACK, before=placed),
+    "policy_diff": Sample(query="?from=1&to=1"),
+    "policy_delete": Sample(before=policy_alone),
+    "policy_validate": Sample(POLICY),
+    "placement_get": Sample(before=placed),
+    "placement_put": Sample(PLACEMENT, before=placed),
+    "placement_patch": Sample({}, headers=MERGE, before=placed),
+    "placement_delete": Sample(before=placed),
+    "node_put": Sample({"labels": {"rack": "a"}}),
+    "node_patch": Sample({}, headers=MERGE),
+    "node_delete": Sample(before=spare_node),
+    "node_token": Sample(status=201, before=spare_node),
+    "node_join_token": Sample(status=201, before=spare_node),
+    "node_certificates_delete": Sample(status=204, before=spare_node),
+    "rollout_policy_get": Sample(before=held),
+    "rollout_policy_put": Sample(MANUAL, before=held),
+    "rollout_post": Sample({"all": True}, status=201, before=held),
+    "rollout_get": Sample(before=rollout("running")),
+    "rollout_nodes": Sample(before=rollout("running")),
+    "rollout_pause": Sample(before=rollout("running")),
+    "rollout_resume": Sample(before=rollout("paused")),
+    "rollout_confirm": Sample(before=rollout("confirming")),
+    "rollout_rollback": Sample(before=rollout("running")),
+    "switches_import": Sample({"switches": [{"name": "sw1", "pfc": True, "ecn": True}]}),
+    "switch_put": Sample({"pfc": True, "ecn": True}),
+    "switch_delete": Sample(status=204, before=spare_switch),
+    "image_post": Sample(status=201, before=new_image,
+                         headers={"Content-Type": "application/octet-stream"}),
+    "image_get": Sample(before=image),
+    "image_content": Sample(before=image),
+    "image_delete": Sample(status=204, before=image),
+    "operation_get": Sample(before=operation),
+    "operation_cancel": Sample(before=operation, status=(409, "operation-finished"),
+                               why="an import of this size has ended before it can be cancelled; "
+                                   "test_export_import.py cancels a long one"),
+    "import": Sample(ARCHIVE, status=202),
+    "audit_receipts": Sample(before=change_row),
+    "session_post": Sample({"name": "root", "password": PASSWORD}),
+    "session_delete": Sample(status={"token": (404, "not-found"), "session": 204},
+                             why="a token is no session"),
+    "user_get": Sample(before=person),
+    "user_post": Sample(status=201, before=new_person),
+    "user_patch": Sample({"disabled": True}, before=person),
+    "user_delete": Sample(status=204, before=person),
+    "user_password": Sample({"new": NEXT_PASSWORD}, status=204, before=own_password),
+    "user_sessions_delete": Sample(status=204, before=own_sessions),
+    "token_post": Sample(status=201, before=lambda _, who: {"body": {"role": who.role}}),
+    "token_get": Sample(before=own_token),
+    "token_delete": Sample(status=204, before=spare_token),
+    "agent_enrol": Sample(status=201, before=joining),
+    "agent_renew": Sample(before=renewing, status=(409, "certificate-needed"),
+                          why="the agent of this test calls with a token; test_tls.py renews"),
+    "agent_inventory": Sample(inventory("n1")),
+    "agent_receipt": Sample(status=201, before=a_receipt),
+    "agent_state": Sample({"knobs": []}),
+}
+
+
+class Call:
+    """What is sent: the sample of the operation, in the state that it needs."""
+
+    def __init__(self, world, row, who, prepared=True):
+        self.world, self.row, self.who = world, row, who
+        sample = SAMPLES.get(row.operation, Sample())
+        made = (sample.before(world, who) if sample.before and prepared else None) or {}
+        self.params = {**PARAMS, **made.get("params", {})}
+        self.body = made.get("body", sample.body)
+        self.query = made.get("query", sample.query)
+        self.headers = dict(sample.headers)
+        if "if-match" in row.flags:
+            self.headers["If-Match"] = "*"
+        self.sample = sample
+
+    def send(self, secret, params=None, headers=None):
+        path = self.row.path
+        for name, value in {**self.params, **(params or {})}.items():
+            path = path.replace("{%s}" % name, value)
+        path = path.replace("{", "").replace("}", "")  # what only `before` knows: any name will do
+        return self.world.server.call(self.row.method, path + self.query, self.body,
+                                      {**self.headers, **(headers or {})}, token=secret)
+
+    def wanted(self):
+        """(status, code of the problem or None)"""
+        status = self.sample.status
+        if isinstance(status, dict):
+            status = status[self.who.kind]
+        return status if isinstance(status, tuple) else (status, None)
