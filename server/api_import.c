@@ -61,7 +61,7 @@ static void ended(void *arg, enum err_code code, const struct err *err)
     if (code != ERR_OK)
         log_error("import", "operation=%s ended, but that is not stored: %s", import->id,
                   err->text);
-    operations_end(import->app->operations, import->id);
+    operations_end(import->app->operations, import->id, code == ERR_OK);
     import_free(import);
 }
 
@@ -176,14 +176,17 @@ static enum err_code run_start(struct db_tx *tx, struct task *task, struct err *
 }
 
 /* Not of a repetition: that one's import is under way, or was. */
-static void settle(struct task *task)
+static void after(struct task *task)
 {
     run(GIVE(((struct import_task *)task)->import));
 }
 
 static void release(struct task *task)
 {
-    import_free(((struct import_task *)task)->import);
+    struct import *import = ((struct import_task *)task)->import;
+    if (import != NULL && import->id[0] != '\0')
+        operations_end(import->app->operations, import->id, true); /* its row was not stored */
+    import_free(import);
     task_release(task);
     free(task);
 }
@@ -258,8 +261,9 @@ void api_import(struct request *request)
         return;
     }
     it->import = import;
+    operations_flush(import->app->operations, import->app->db);
     task_init(&it->base, request, run_start, release);
     it->base.idempotent = true;
-    it->base.settle = settle;
+    it->base.after = after;
     task_submit(&it->base);
 }

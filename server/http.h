@@ -141,7 +141,8 @@ void http_stats_get(struct http_server *server, struct http_stats *out);
 
 void *request_app(const struct request *request);
 const char *request_method(const struct request *request);
-const char *request_path(const struct request *request);                /* decoded */
+const char *request_path(const struct request *request);   /* decoded */
+const char *request_target(const struct request *request); /* as sent, with the query */
 const char *request_param(const struct request *request, size_t index); /* {name}s of the route */
 const char *request_query(const struct request *request, const char *key); /* NULL = absent */
 /* NULL = absent. Never Authorization or Cookie: secrets are not kept. */

@@ -109,6 +109,11 @@ const char *request_path(const struct request *request)
     return request->url.path;
 }
 
+const char *request_target(const struct request *request)
+{
+    return request->text;
+}
+
 const char *request_param(const struct request *request, size_t index)
 {
     assert(index < request->param_count);

@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "server/api.h"
 
 struct slot {
     char id[OPERATION_ID_SIZE]; /* "" = free */
     int64_t done;
     bool cancel, committed;
+    bool lost; /* it has ended, but its row says that it runs */
 };
 
 struct operations {
@@ -69,7 +71,7 @@ enum err_code operations_start(struct operations *operations, struct db_tx *tx, 
     const struct db_operation row = {.id = out_id, .kind = kind, .actor = actor, .total = total};
     enum err_code code = operation_add(tx, &row, err);
     if (code != ERR_OK)
-        operations_end(operations, out_id);
+        operations_end(operations, out_id, true);
     return code;
 }
 
@@ -95,13 +97,62 @@ bool operations_commit(struct operations *operations, const char *id)
     return go_on;
 }
 
-void operations_end(struct operations *operations, const char *id)
+void operations_end(struct operations *operations, const char *id, bool stored)
 {
     pthread_mutex_lock(&operations->lock);
     struct slot *slot = find(operations, id);
-    if (slot != NULL)
+    if (slot != NULL && stored)
         *slot = (struct slot){.done = 0};
+    else if (slot != NULL)
+        slot->lost = true;
     pthread_mutex_unlock(&operations->lock);
+}
+
+struct lost {
+    struct operations *operations;
+    char ids[OPERATIONS_RUNNING_MAX][OPERATION_ID_SIZE];
+    size_t count;
+};
+
+static enum err_code write_lost(struct db_tx *tx, void *arg, struct err *err)
+{
+    const struct lost *lost = arg;
+    enum err_code code = ERR_OK;
+    for (size_t i = 0; i < lost->count && code == ERR_OK; i++) {
+        const struct db_operation row = {.id = lost->ids[i], .state = "interrupted"};
+        code = operation_finish(tx, &row, err);
+        if (code == ERR_NOT_FOUND)
+            code = ERR_OK; /* another flush was faster */
+    }
+    return code;
+}
+
+static void wrote_lost(void *arg, enum err_code code, const struct err *err)
+{
+    struct lost *lost = arg;
+    if (code != ERR_OK)
+        log_warning("store", "operations that ended are not stored yet: %s", err->text);
+    for (size_t i = 0; i < lost->count && code == ERR_OK; i++)
+        operations_end(lost->operations, lost->ids[i], true);
+    free(lost);
+}
+
+void operations_flush(struct operations *operations, struct db *db)
+{
+    struct err err = ERR_INIT;
+    struct lost *lost = calloc(1, sizeof(*lost));
+    if (lost == NULL)
+        return; /* the next minute comes */
+    lost->operations = operations;
+    pthread_mutex_lock(&operations->lock);
+    for (size_t i = 0; i < OPERATIONS_RUNNING_MAX; i++)
+        if (operations->slots[i].lost)
+            memcpy(lost->ids[lost->count++], operations->slots[i].id, OPERATION_ID_SIZE);
+    pthread_mutex_unlock(&operations->lock);
+    if (lost->count == 0)
+        free(lost);
+    else if (db_write(db, write_lost, wrote_lost, lost, &err) != ERR_OK)
+        wrote_lost(lost, err.code, &err);
 }
 
 enum operations_cancel operations_cancel(struct operations *operations, const char *id)
@@ -109,7 +160,7 @@ enum operations_cancel operations_cancel(struct operations *operations, const ch
     enum operations_cancel outcome = OPERATIONS_NOT_HERE;
     pthread_mutex_lock(&operations->lock);
     struct slot *slot = id[0] == '\0' ? NULL : find(operations, id);
-    if (slot != NULL) {
+    if (slot != NULL && !slot->lost) {
         outcome = slot->committed ? OPERATIONS_TOO_LATE : OPERATIONS_CANCELLED;
         slot->cancel = !slot->committed;
     }
@@ -124,7 +175,7 @@ json_t *operations_to_json(struct operations *operations, const struct db_operat
     pthread_mutex_lock(&operations->lock);
     const struct slot *slot = find(operations, row->id);
     if (slot != NULL) {
-        shown.state = "running";
+        shown.state = slot->lost ? "interrupted" : "running";
         shown.done = slot->done;
         shown.finished_us = 0;
         shown.result = "";

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "db/db.h"
 #include "db/operations.h"
 
 #define OPERATIONS_RUNNING_MAX 4
@@ -36,7 +37,11 @@ ERR_MUST_CHECK enum err_code operations_start(struct operations *operations, str
 bool operations_progress(struct operations *operations, const char *id, int64_t done);
 /* The point of no return: false when it is to be cancelled, else it cannot be any more. */
 bool operations_commit(struct operations *operations, const char *id);
-void operations_end(struct operations *operations, const char *id);
+/* Not stored (a full disk): it is shown as interrupted, and keeps its place until
+ * operations_flush() has stored that. */
+void operations_end(struct operations *operations, const char *id, bool stored);
+/* Queues a write of the ends that could not be stored. Each minute, and before more is begun. */
+void operations_flush(struct operations *operations, struct db *db);
 
 enum operations_cancel {
     OPERATIONS_CANCELLED, /* it will stop */

@@ -57,6 +57,7 @@ static void on_minute(void *arg)
     struct serving *serving = arg;
     app_tls_tick(serving->app);
     identity_flush(serving->app, false);
+    operations_flush(serving->app->operations, serving->app->db);
     loop_timer_set(serving->minute, IDENTITY_FLUSH_S * NS_PER_S);
 }
 

@@ -78,7 +78,8 @@ static enum err_code request_digest(const struct request *request, char out[DIGE
     if (len > 0)
         bytes_digest(body, len, digest);
     OWN(json)
-    json_t *whole = json_pack("[s, s, s]", request_method(request), request_path(request), digest);
+    json_t *whole =
+        json_pack("[s, s, s]", request_method(request), request_target(request), digest);
     return whole == NULL ? err_nomem(err) : json_digest(whole, out, err);
 }
 
@@ -96,7 +97,7 @@ static enum err_code run_once(struct db_tx *tx, struct task *task, const char *k
         return task_refuse(task, 422, "idempotency-key-reused", err,
                            "this Idempotency-Key was used for another request");
     if (code == ERR_OK) {
-        task->settle = NULL; /* its effect is there already */
+        task->settle = task->after = NULL; /* its effect is there already */
         bool ok = json_object_set_new(task->answer, "replayed", json_true()) == 0;
         return ok ? ERR_OK : err_nomem(err);
     }
@@ -143,6 +144,8 @@ static void done(void *arg, enum err_code code, const struct err *err)
     memcpy(location, task->location, sizeof(location));
     char cookie[sizeof(task->cookie)];
     memcpy(cookie, task->cookie, sizeof(cookie));
+    if (code == ERR_OK && task->after != NULL)
+        task->after(task);
     task->release(task);
     if (code == ERR_OK && cookie[0] != '\0')
         request_reply_cookie(request, status, GIVE(answer), cookie);

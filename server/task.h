@@ -19,6 +19,7 @@ struct task {
     /* Sets status and answer, fills effects; leaves the world as it is. */
     enum err_code (*run)(struct db_tx *tx, struct task *task, struct err *err);
     void (*settle)(struct task *task);  /* changes the world; cannot fail; may be NULL */
+    void (*after)(struct task *task);   /* the commit; what the answer says is begun; may be NULL */
     void (*release)(struct task *task); /* frees the struct, after task_release() */
     bool idempotent;                    /* honours Idempotency-Key */
     int status;

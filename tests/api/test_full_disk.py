@@ -3,8 +3,9 @@
 import json
 import resource
 import signal
+import time
 
-from lib import FABRIC, Server, Tap, arguments, finish, must, planned
+from lib import CALL_S, FABRIC, Server, Tap, arguments, finish, must, planned
 
 ROOM_BYTES = 3 * 1024 * 1024
 
@@ -20,8 +21,58 @@ def policy(number):
                            for i in range(40)}}
 
 
+def archive(count, name="t"):
+    return {"format": "stellar-export", "version": 1, "content": {
+        "tenants": [{"name": f"{name}{i}", "tenant": {}} for i in range(count)]}}
+
+
+def ended(server, location):
+    end = time.monotonic() + CALL_S
+    while time.monotonic() < end:
+        operation = must(server.get(location), 200).json
+        if operation["state"] != "running":
+            return operation
+        time.sleep(0.01)
+    return operation
+
+
+def bring(server, body):
+    return server.call("POST", "/v1/import", body)
+
+
+def operations(tap, args):
+    """Not even the end of an operation can be stored."""
+    server = Server(args)
+    server.start(preexec=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+    limit = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    locations = []
+    for _ in range(4):
+        begun = must(bring(server, archive(5000)), 202)
+        resource.prlimit(server.proc.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        operation = ended(server, begun.json["location"])
+        tap.equal(operation["state"], "interrupted",
+                  "an operation whose end cannot be stored does not claim to run")
+        tap.equal(server.get("/v1/tenants").json["items"], [], "and nothing of it is stored")
+        refused = [bring(server, archive(1, "x")) for _ in range(5)]
+        tap.ok(all(a.status in (500, 503, 507) for a in refused), "none begins now", refused)
+        resource.prlimit(server.proc.pid, resource.RLIMIT_FSIZE, limit)
+        locations.append(begun.json["location"])
+    first = bring(server, archive(3))
+    end = time.monotonic() + CALL_S
+    while first.status == 503 and time.monotonic() < end:
+        first = bring(server, archive(3))
+    tap.status(first, 202, "with room again an operation begins")
+    tap.equal(ended(server, first.json["location"])["state"], "succeeded", "and ends well")
+    states = {ended(server, location)["state"] for location in locations}
+    names = [t["name"] for t in server.get("/v1/tenants").json["items"]]
+    tap.equal((states, names), ({"interrupted"}, ["t0", "t1", "t2"]),
+              "those before stay what they were, and what was refused was not begun")
+    finish(tap, server, "operations: the server ends cleanly")
+
+
 def main():
     args, tap = arguments(), Tap()
+    operations(tap, args)
     server = Server(args)
     server.start(preexec=no_room)
     must(server.put("/v1/fabric", FABRIC), 201)
