@@ -192,7 +192,7 @@ def exit_codes(tap, server):
     tap.equal(ctl("get", "tenant", "zz").returncode, MISSING, "3: no such tenant")
     tap.equal(ctl("delete", "tenant", "zz").returncode, MISSING, "3: nothing to remove")
     tap.equal(ctl("get", "nodes", env={"STELLAR_TOKEN": "st_wrong"}).returncode, AUTH, "4: 401")
-    tap.equal(ctl("get", "tokens", env={"STELLAR_TOKEN": tokens["operator"]}).returncode, AUTH,
+    tap.equal(ctl("get", "users", env={"STELLAR_TOKEN": tokens["operator"]}).returncode, AUTH,
               "4: 403")
     stale = ctl("apply", "-f", ctl.file("good.json", POLICY), "-t", "a", "--if-match", '"99"')
     tap.equal(stale.returncode, CONFLICT, "5: stale")
