@@ -198,6 +198,8 @@ const struct kind kinds[] = {
                NUMBER("NODES", "nodes.total"), NUMBER("IN SYNC", "nodes.in_sync"),
                NUMBER("PENDING", "nodes.pending"), NUMBER("FAILED", "nodes.failed"),
                C("WAITING FOR", "pending")}}},
+    {.name = "server", .single = "server", .get = "server_get"},
+    {.name = "http-sd", .single = "http-sd", .get = "http_sd"},
     {.name = "rules",
      .single = "rule",
      .list = "rules_list",

@@ -13,6 +13,9 @@ void api_healthz(struct request *request);
 void api_readyz(struct request *request);
 void api_openapi(struct request *request);
 void api_rules_list(struct request *request);
+/* api_server.c */
+void api_server_get(struct request *request);
+void api_http_sd(struct request *request);
 /* metrics.c */
 void api_metrics(struct request *request);
 /* api_fabric.c */

@@ -42,6 +42,7 @@ static const char *const import[] = {"dry_run", "mode", "override", "reason", NU
 static const char *const reason[] = {"reason", NULL};
 static const char *const join[] = {"expires", "reason", NULL};
 static const char *const rollout[] = {"dry_run", "reason", NULL};
+static const char *const selector[] = {"selector", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
 static const char *const items[] = {"fields", "node", "page_size", "page_token", NULL};
 static const char *const found[] = {"fields", "rule", "severity", "page_size", "page_token", NULL};
@@ -153,6 +154,8 @@ const struct route routes[] = {
     {"GET", "/v1/export", ADMIN, 0, api_export, "export", none},
     {"POST", "/v1/import", ADMIN, ROUTE_JSON | ROUTE_LARGE | ROUTE_IDEMPOTENT, api_import, "import",
      import},
+    {"GET", "/v1/server", STAFF, 0, api_server_get, "server_get", none},
+    {"GET", "/v1/http-sd", STAFF, 0, api_http_sd, "http_sd", selector},
     {"GET", "/v1/rules", STAFF | TENANT, 0, api_rules_list, "rules_list", none},
     {"GET", "/v1/audit", READERS | OWNER, 0, api_audit_list, "audit_list", audit},
     {"GET", "/v1/audit:verify", READERS, 0, api_audit_verify, "audit_verify", anchor},

@@ -11,8 +11,10 @@
 #include "base/text.h"
 #include "db/tables.h"
 #include "fleet/read.h"
+#include "server/tls_names.h"
 
-#define DESCRIPTION_MAX 1024
+#define DESCRIPTION_MAX     1024
+#define METRICS_ADDRESS_MAX 260 /* a name of 253, a colon, a port */
 
 /* Ends a reading: the findings to the caller, the first error as err. */
 static enum err_code finish(struct finding_list *own, struct finding_list *findings,
@@ -106,6 +108,26 @@ static enum err_code read_labels(struct json_reader *r, const json_t *object,
     return ERR_OK;
 }
 
+/* Where the node's metrics are served, for GET /v1/http-sd: "10.0.0.7:9100", "[fd00::7]:9100". */
+static void read_metrics_address(struct json_reader *r)
+{
+    const char *text;
+    char host[METRICS_ADDRESS_MAX + 1], *end = NULL;
+    struct err err = ERR_INIT;
+    if (!json_reader_string(r, "metrics_address", false, 1, METRICS_ADDRESS_MAX, &text))
+        return;
+    const char *colon = strrchr(text, ':');
+    size_t len = colon == NULL ? 0 : (size_t)(colon - text);
+    bool bracketed = len > 2 && text[0] == '[' && text[len - 1] == ']';
+    snprintf(host, sizeof(host), "%.*s", (int)(bracketed ? len - 2 : len), text + bracketed);
+    long port =
+        colon != NULL && colon[1] >= '1' && colon[1] <= '9' ? strtol(colon + 1, &end, 10) : 0;
+    if (port < 1 || port > 65535 || *end != '\0' || bracketed != (strchr(host, ':') != NULL) ||
+        tls_name_check(host, &err) != ERR_OK)
+        read_problem(r, "metrics_address",
+                     "a host or its address, and a port: \"10.0.0.7:9100\", \"[fd00::7]:9100\"");
+}
+
 enum err_code node_document_read(const json_t *document, const char *name,
                                  struct node_document *out, struct finding_list *findings,
                                  struct err *err)
@@ -119,6 +141,7 @@ enum err_code node_document_read(const json_t *document, const char *name,
     json_reader_init(&r, document, "", &own);
     read_name(&r, name);
     json_reader_string(&r, "description", false, 0, DESCRIPTION_MAX, &description);
+    read_metrics_address(&r);
     if (json_reader_object(&r, "labels", false, &labels))
         code = read_labels(&labels, labels.object, &read, err);
     json_reader_end(&r);

@@ -276,6 +276,37 @@ static void check_node(const json_t *document, enum err_code wanted)
     node_document_release(&read);
 }
 
+static void a_nodes_metrics_address_is_a_host_and_a_port(void **state)
+{
+    static const struct {
+        const char *text;
+        enum err_code wanted;
+    } rows[] = {
+        {"10.0.0.7:1", ERR_OK},
+        {"10.0.0.7:65535", ERR_OK},
+        {"node-7.example:9100", ERR_OK},
+        {"[fd00::7]:9100", ERR_OK},
+        {"10.0.0.7:0", ERR_INVALID},
+        {"10.0.0.7:65536", ERR_INVALID},
+        {"10.0.0.7:99999999999999999999", ERR_INVALID},
+        {"10.0.0.7:+1", ERR_INVALID},
+        {"10.0.0.7:9100/x", ERR_INVALID},
+        {"10.0.0.7", ERR_INVALID},
+        {":9100", ERR_INVALID},
+        {"fd00::7:9100", ERR_INVALID},
+        {"[10.0.0.7]:9100", ERR_INVALID},
+        {"[fd00::7:9100", ERR_INVALID},
+        {"0.0.0.0:9100", ERR_INVALID},
+        {"a b:9100", ERR_INVALID},
+        {"user@host:9100", ERR_INVALID},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        OWN(json) json_t *document = json_pack("{ss}", "metrics_address", rows[i].text);
+        check_node(document, rows[i].wanted);
+    }
+}
+
 static void a_node_has_at_most_32_labels(void **state)
 {
     char key[16];
@@ -311,6 +342,7 @@ int main(void)
         TEST(only_equal_digests_are_in_sync),
         TEST(a_removed_node_leaves_no_count),
         TEST(quotas_are_read_at_their_limits),
+        TEST(a_nodes_metrics_address_is_a_host_and_a_port),
         TEST(a_node_has_at_most_32_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
