@@ -10,17 +10,24 @@
 
 #include "db/tables.h"
 #include "fleet/read.h"
+#include "fleet/rollout_policy.h"
+#include "fleet/switch.h"
 #include "server/world.h"
 
 #define SUBJECT_MAX (3 * NAME_SIZE)
 
-static const char *const part_names[ARCHIVE_KINDS] = {"fabric", "tenants", "placements", "nodes",
-                                                      "retired_labels"};
+static const char *const part_names[ARCHIVE_KINDS] = {
+    "fabric", "rollout_policy", "tenants", "placements", "nodes", "switches", "retired_labels"};
+
+static bool is_list(enum archive_kind kind)
+{
+    return kind >= ARCHIVE_TENANTS;
+}
 
 static size_t part_size(const struct archive *archive, enum archive_kind kind)
 {
     const json_t *part = archive->parts[kind];
-    return kind == ARCHIVE_FABRIC ? part != NULL : json_array_size(part);
+    return is_list(kind) ? json_array_size(part) : part != NULL;
 }
 
 static void check_digest(struct archive *archive, const json_t *content, const char *digest,
@@ -54,7 +61,8 @@ enum err_code archive_open(const json_t *document, struct archive *out,
     json_reader_string(&r, "created", false, 0, NAME_MAX_LEN, &unused);
     json_reader_string(&r, "digest", false, 1, DIGEST_TEXT_MAX, &digest);
     if (json_reader_object(&r, "content", true, &content)) {
-        json_reader_any(&content, part_names[ARCHIVE_FABRIC], false, &out->parts[ARCHIVE_FABRIC]);
+        for (enum archive_kind kind = ARCHIVE_FABRIC; !is_list(kind); kind++)
+            json_reader_any(&content, part_names[kind], false, &out->parts[kind]);
         for (enum archive_kind kind = ARCHIVE_TENANTS; kind < ARCHIVE_KINDS; kind++)
             json_reader_array(&content, part_names[kind], false, ARCHIVE_ITEMS_MAX,
                               &out->parts[kind]);
@@ -81,8 +89,8 @@ const json_t *archive_item(const struct archive *archive, size_t index, enum arc
         if (index < size) {
             *out_kind = kind;
             *out_at = index;
-            return kind == ARCHIVE_FABRIC ? archive->parts[kind]
-                                          : json_array_get(archive->parts[kind], index);
+            return is_list(kind) ? json_array_get(archive->parts[kind], index)
+                                 : archive->parts[kind];
         }
         index -= size;
     }
@@ -187,27 +195,41 @@ static enum err_code read_placement(const struct part *part, const json_t *docum
     return code;
 }
 
-static void check_tenant(struct part *part)
+static enum err_code read_switch(const struct part *part, const json_t *document,
+                                 struct finding_list *findings, struct err *err)
+{
+    struct switch_info info;
+    return switch_from_json(document, "", part->name, &info, findings, err);
+}
+
+/* The member "name"; the thing is KIND/NAME. */
+static void check_name(struct part *part, const char *kind)
 {
     char subject[SUBJECT_MAX];
     part->name = read_name(part->r, "name");
-    if (part->name != NULL) {
-        snprintf(subject, sizeof(subject), "tenant/%s", part->name);
-        see(part, subject);
-    }
+    if (part->name == NULL)
+        return;
+    snprintf(subject, sizeof(subject), "%s/%s", kind, part->name);
+    see(part, subject);
+}
+
+static void check_tenant(struct part *part)
+{
+    check_name(part, "tenant");
     read_document(part, "tenant", true, read_tenant);
     read_document(part, "policy", false, read_policy);
 }
 
 static void check_node(struct part *part)
 {
-    char subject[SUBJECT_MAX];
-    part->name = read_name(part->r, "name");
-    if (part->name != NULL) {
-        snprintf(subject, sizeof(subject), "node/%s", part->name);
-        see(part, subject);
-    }
+    check_name(part, "node");
     read_document(part, "node", true, read_node);
+}
+
+static void check_switch(struct part *part)
+{
+    check_name(part, "switch");
+    read_document(part, "switch", true, read_switch);
 }
 
 static void check_label(struct part *part)
@@ -233,27 +255,50 @@ static void check_placement(struct part *part)
         read_document(part, "placement", true, read_placement);
 }
 
-static void check_fabric(const json_t *document, struct finding_list *findings)
+/* The profile keeps its document: a copy, since the archive is another thread's in the end. */
+static enum err_code read_fabric(const json_t *document, struct finding_list *findings,
+                                 struct err *err)
+{
+    struct fabric *fabric = NULL;
+    OWN(json) json_t *copy = json_deep_copy(document);
+    enum err_code code =
+        copy == NULL ? err_nomem(err) : fabric_from_json(copy, &fabric, findings, err);
+    fabric_free(fabric);
+    return code;
+}
+
+static enum err_code read_rollout_policy(const json_t *document, struct finding_list *findings,
+                                         struct err *err)
+{
+    struct rollout_policy policy;
+    rollout_policy_init(&policy);
+    enum err_code code = rollout_policy_from_json(document, &policy, findings, err);
+    rollout_policy_release(&policy);
+    return code;
+}
+
+/* A part that is one document. */
+static void check_single(enum archive_kind kind, const json_t *document,
+                         struct finding_list *findings)
 {
     OWN_FINDINGS struct finding_list own;
-    struct fabric *fabric = NULL;
+    struct err err = ERR_INIT;
+    char place[64];
     finding_list_init(&own);
-    /* The profile keeps its document: a copy, since the archive is another thread's in the end. */
-    OWN(json) json_t *copy = json_deep_copy(document);
-    if (copy == NULL ||
-        (fabric_from_json(copy, &fabric, &own, NULL) != ERR_OK && !finding_list_has_errors(&own)))
+    snprintf(place, sizeof(place), "/content/%s", part_names[kind]);
+    enum err_code code = kind == ARCHIVE_FABRIC ? read_fabric(document, &own, &err)
+                                                : read_rollout_policy(document, &own, &err);
+    if (code != ERR_OK && !finding_list_has_errors(&own))
         findings->nomem = true;
-    fabric_free(fabric);
-    add_findings(findings, &own, "/content/fabric");
+    add_findings(findings, &own, place);
 }
 
 enum err_code archive_check(struct archive *archive, size_t first, size_t count,
                             struct finding_list *findings, struct err *err)
 {
     static void (*const checks[ARCHIVE_KINDS])(struct part *) = {
-        [ARCHIVE_TENANTS] = check_tenant,
-        [ARCHIVE_PLACEMENTS] = check_placement,
-        [ARCHIVE_NODES] = check_node,
+        [ARCHIVE_TENANTS] = check_tenant,       [ARCHIVE_PLACEMENTS] = check_placement,
+        [ARCHIVE_NODES] = check_node,           [ARCHIVE_SWITCHES] = check_switch,
         [ARCHIVE_RETIRED_LABELS] = check_label,
     };
     for (size_t i = first; i < first + count && i < archive->total; i++) {
@@ -263,7 +308,7 @@ enum err_code archive_check(struct archive *archive, size_t first, size_t count,
         struct json_reader r;
         const json_t *item = archive_item(archive, i, &kind, &at);
         if (checks[kind] == NULL) {
-            check_fabric(item, findings);
+            check_single(kind, item, findings);
             continue;
         }
         snprintf(place, sizeof(place), "/content/%s/%zu", part_names[kind], at);

@@ -4,9 +4,11 @@
  *
  *   {"format":"stellar-export", "version":1, "digest":"sha256:..." (of content), "content":{
  *      "fabric": FABRIC?,
+ *      "rollout_policy": ROLLOUT_POLICY?,
  *      "tenants": [{"name","tenant":TENANT,"policy":POLICY?}],
  *      "placements": [{"tenant","job","label","placement":PLACEMENT}],
  *      "nodes": [{"name","node":NODE}],
+ *      "switches": [{"name","switch":SWITCH}],
  *      "retired_labels": [{"tenant","job","label"}]}}
  *
  * No secrets (tokens, users, keys), no reports of agents, no history: revisions and times begin
@@ -28,18 +30,20 @@
 
 enum archive_kind {
     ARCHIVE_FABRIC = 0,
-    ARCHIVE_TENANTS,
+    ARCHIVE_ROLLOUT_POLICY,
+    ARCHIVE_TENANTS, /* from here on lists */
     ARCHIVE_PLACEMENTS,
     ARCHIVE_NODES,
+    ARCHIVE_SWITCHES,
     ARCHIVE_RETIRED_LABELS,
     ARCHIVE_KINDS,
 };
 
 struct archive {
-    const json_t *parts[ARCHIVE_KINDS]; /* borrowed: FABRIC, arrays; NULL = left out */
+    const json_t *parts[ARCHIVE_KINDS]; /* borrowed: documents, arrays; NULL = left out */
     size_t total;                       /* items of all parts */
-    json_t *seen;                       /* owned: "tenant/a", "tenant/a/job/j", "node/n" */
-    char digest[DIGEST_TEXT_MAX];       /* of the content */
+    json_t *seen;                 /* owned: "tenant/a", "tenant/a/job/j", "node/n", "switch/s" */
+    char digest[DIGEST_TEXT_MAX]; /* of the content */
 };
 
 /* Reads the frame; findings say what is wrong (also a digest that does not fit). The document is

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/catalogue.h"
 #include "db/tables.h"
+#include "server/rollouts.h"
 #include "server/world.h"
 
 struct reading {
@@ -74,6 +76,14 @@ static bool on_node(void *arg, const struct db_node *row)
                 json_pack("{ss, so}", "name", row->name, "node", json_loads(row->body, 0, NULL)));
 }
 
+static bool on_switch(void *arg, const struct db_switch *row)
+{
+    struct reading *reading = arg;
+    snprintf(reading->name, sizeof(reading->name), "%s", row->name);
+    return take(reading,
+                json_pack("{ss, so}", "name", row->name, "switch", json_loads(row->body, 0, NULL)));
+}
+
 static bool on_label(void *arg, const char *tenant, const char *job, uint32_t label)
 {
     struct reading *reading = arg;
@@ -96,6 +106,11 @@ static enum err_code list_placements(struct reading *reading, struct db_ro *ro, 
 static enum err_code list_nodes(struct reading *reading, struct db_ro *ro, struct err *err)
 {
     return node_list(ro, reading->name, DB_PAGE_MAX, on_node, reading, err);
+}
+
+static enum err_code list_switches(struct reading *reading, struct db_ro *ro, struct err *err)
+{
+    return switch_list(ro, reading->name, DB_PAGE_MAX, on_switch, reading, err);
 }
 
 static enum err_code list_labels(struct reading *reading, struct db_ro *ro, struct err *err)
@@ -139,15 +154,25 @@ static enum err_code read_policies(struct reading *reading, struct db_ro *ro, st
     return code;
 }
 
+/* A part that is one document, if there is one in force. */
+static enum err_code read_single(struct reading *reading, struct db_ro *ro, const char *doc,
+                                 const char *name, struct err *err)
+{
+    enum err_code code = read_current(reading, ro, doc, err);
+    if (code == ERR_OK && reading->body != NULL &&
+        json_object_set_new(reading->content, name, GIVE(reading->body)) != 0)
+        code = err_nomem(err);
+    return code;
+}
+
 enum err_code archive_read(struct db_ro *ro, json_t **out_content, struct err *err)
 {
     struct reading reading = {.content = json_object()};
     if (reading.content == NULL)
         return err_nomem(err);
-    enum err_code code = read_current(&reading, ro, "fabric", err);
-    if (code == ERR_OK && reading.body != NULL &&
-        json_object_set_new(reading.content, "fabric", GIVE(reading.body)) != 0)
-        code = err_nomem(err);
+    enum err_code code = read_single(&reading, ro, "fabric", "fabric", err);
+    if (code == ERR_OK)
+        code = read_single(&reading, ro, ROLLOUT_POLICY_KEY, "rollout_policy", err);
     if (code == ERR_OK)
         code = read_list(&reading, ro, "tenants", list_tenants, err);
     if (code == ERR_OK)
@@ -156,6 +181,8 @@ enum err_code archive_read(struct db_ro *ro, json_t **out_content, struct err *e
         code = read_list(&reading, ro, "placements", list_placements, err);
     if (code == ERR_OK)
         code = read_list(&reading, ro, "nodes", list_nodes, err);
+    if (code == ERR_OK)
+        code = read_list(&reading, ro, "switches", list_switches, err);
     if (code == ERR_OK)
         code = read_list(&reading, ro, "retired_labels", list_labels, err);
     if (code == ERR_OK)

@@ -5,19 +5,20 @@
  * there as at a start, judged, and takes the place of the old one. So an import is judged and shown
  * exactly as a restart with the same content would be, and a refusal is a rollback.
  */
-#include "server/import.h"
+#include "server/import_change.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/catalogue.h"
 #include "server/pipeline.h"
 #include "server/planner.h"
+#include "server/rollouts.h"
 #include "server/world_load.h"
 
-#define SUBJECT_SIZE (3 * NAME_SIZE)
-#define BODY_SIZE    256
+#define BODY_SIZE 256
 
 enum err_code import_refuse(struct import *import, int status, const char *code, struct err *err,
                             const char *fmt, ...)
@@ -42,25 +43,14 @@ json_t *import_to_json(const struct import *import)
     return answer;
 }
 
-/* One thing that is stored or removed. */
-struct change_of {
-    struct import *import;
-    struct db_tx *tx;
-    const char *action, *event;
-    char subject[SUBJECT_SIZE];
-    const char *before;           /* digest, "" = none */
-    char digest[DIGEST_TEXT_MAX]; /* after; "" = removed */
-    int64_t revision;
-};
-
 /* The first change makes the generation. */
-static enum err_code begin(struct import *import, struct db_tx *tx, struct err *err)
+enum err_code import_begin(struct import *import, struct db_tx *tx, struct err *err)
 {
     return import->generation != 0 ? ERR_OK
                                    : generation_next(tx, "import", &import->generation, err);
 }
 
-static enum err_code record(struct change_of *change, struct err *err)
+enum err_code import_record(struct import_change *change, struct err *err)
 {
     struct import *import = change->import;
     char body[BODY_SIZE];
@@ -81,7 +71,7 @@ static enum err_code record(struct change_of *change, struct err *err)
 
 /* The canonical text of a document when it is another than the one in force; NULL = the same, or no
  * memory (*code). */
-static char *changed_text(struct change_of *change, const json_t *document, enum err_code *code,
+static char *changed_text(struct import_change *change, const json_t *document, enum err_code *code,
                           struct err *err)
 {
     size_t len;
@@ -94,11 +84,12 @@ static char *changed_text(struct change_of *change, const json_t *document, enum
         change->import->unchanged++;
         return NULL;
     }
-    *code = begin(change->import, change->tx, err);
+    *code = import_begin(change->import, change->tx, err);
     return *code == ERR_OK ? GIVE(text) : NULL;
 }
 
-static enum err_code put_revision(struct change_of *change, const json_t *document, struct err *err)
+static enum err_code put_revision(struct import_change *change, const json_t *document,
+                                  struct err *err)
 {
     enum err_code code;
     OWN(str) char *text = changed_text(change, document, &code, err);
@@ -111,7 +102,7 @@ static enum err_code put_revision(struct change_of *change, const json_t *docume
                                     .message = "",
                                     .origin = "import"};
     code = document_put(change->tx, &row, &change->revision, err);
-    return code != ERR_OK ? code : record(change, err);
+    return code != ERR_OK ? code : import_record(change, err);
 }
 
 static const char *member(const json_t *item, const char *key)
@@ -119,28 +110,63 @@ static const char *member(const json_t *item, const char *key)
     return json_string_value(json_object_get(item, key));
 }
 
-static struct change_of change_new(struct import *import, struct db_tx *tx, const char *action,
+struct import_change import_change(struct import *import, struct db_tx *tx, const char *action,
                                    const char *event)
 {
-    return (struct change_of){
+    return (struct import_change){
         .import = import, .tx = tx, .action = action, .event = event, .before = ""};
 }
 
 static enum err_code put_fabric(struct import *import, struct db_tx *tx, const json_t *item,
                                 struct err *err)
 {
-    struct change_of change = change_new(import, tx, "fabric.put", "fabric.changed");
+    struct import_change change = import_change(import, tx, "fabric.put", "fabric.changed");
     strcpy(change.subject, "fabric");
     if (import->app->world->fabric_revision != 0)
         change.before = import->app->world->fabric_digest;
     return put_revision(&change, item, err);
 }
 
+/* As PUT /v1/rollout-policy: what the nodes have now is kept when staging begins. */
+static enum err_code stage(struct import *import, struct db_tx *tx, bool staged, struct err *err)
+{
+    OWN_RELEASES struct releases releases = {.items = NULL};
+    if (staged)
+        return releases_begin(&releases, import->app, tx, err);
+    enum err_code code = releases_drop(tx, err);
+    return code == ERR_OK ? plans_drop_unused(tx, err) : code;
+}
+
+static enum err_code put_rollout_policy(struct import *import, struct db_tx *tx, const json_t *item,
+                                        struct err *err)
+{
+    const struct world *now = import->app->world;
+    struct import_change change =
+        import_change(import, tx, "rollout-policy.put", "rollout-policy.changed");
+    struct rollout_policy policy;
+    rollout_policy_init(&policy);
+    enum err_code code = rollout_policy_from_json(item, &policy, NULL, err);
+    bool staged = policy.staged, turns = staged != now->rollout_policy.staged;
+    rollout_policy_release(&policy);
+    if (code != ERR_OK)
+        return code;
+    if (turns && !staged && now->rollout_count > 0)
+        return import_refuse(import, 409, "rollout-active", err,
+                             "the archive ends staging while rollout r-%lld is %s",
+                             (long long)now->rollouts[0]->number,
+                             rollout_state_name(now->rollouts[0]->state));
+    strcpy(change.subject, ROLLOUT_POLICY_KEY);
+    if (now->rollout_policy_revision != 0)
+        change.before = now->rollout_policy_digest;
+    code = put_revision(&change, item, err);
+    return code == ERR_OK && turns ? stage(import, tx, staged, err) : code;
+}
+
 static enum err_code put_policy(struct import *import, struct db_tx *tx, const char *name,
                                 const json_t *policy, struct err *err)
 {
     const struct world_tenant *now = world_tenant_get(import->app->world, name);
-    struct change_of change = change_new(import, tx, "policy.put", "policy.changed");
+    struct import_change change = import_change(import, tx, "policy.put", "policy.changed");
     snprintf(change.subject, sizeof(change.subject), "tenant/%s/policy", name);
     if (now != NULL && now->policy_revision != 0)
         change.before = now->policy_digest;
@@ -149,10 +175,10 @@ static enum err_code put_policy(struct import *import, struct db_tx *tx, const c
     if (!import->replace || change.before[0] == '\0')
         return ERR_OK;
     change.action = "policy.delete";
-    enum err_code code = begin(import, tx, err);
+    enum err_code code = import_begin(import, tx, err);
     if (code == ERR_OK)
         code = document_delete(tx, change.subject, err);
-    return code != ERR_OK ? code : record(&change, err);
+    return code != ERR_OK ? code : import_record(&change, err);
 }
 
 static enum err_code put_tenant(struct import *import, struct db_tx *tx, const json_t *item,
@@ -160,7 +186,7 @@ static enum err_code put_tenant(struct import *import, struct db_tx *tx, const j
 {
     const char *name = member(item, "name");
     const struct world_tenant *now = world_tenant_get(import->app->world, name);
-    struct change_of change = change_new(import, tx, "tenant.put", "tenant.changed");
+    struct import_change change = import_change(import, tx, "tenant.put", "tenant.changed");
     enum err_code code;
     snprintf(change.subject, sizeof(change.subject), "tenant/%s", name);
     if (now != NULL)
@@ -169,7 +195,7 @@ static enum err_code put_tenant(struct import *import, struct db_tx *tx, const j
     if (text != NULL) {
         code = tenant_put(tx, name, text, &change.revision, err);
         if (code == ERR_OK)
-            code = record(&change, err);
+            code = import_record(&change, err);
     }
     return code != ERR_OK ? code
                           : put_policy(import, tx, name, json_object_get(item, "policy"), err);
@@ -180,7 +206,7 @@ static enum err_code put_node(struct import *import, struct db_tx *tx, const jso
 {
     const char *name = member(item, "name");
     const struct world_node *now = world_node_get(import->app->world, name);
-    struct change_of change = change_new(import, tx, "node.put", "node.changed");
+    struct import_change change = import_change(import, tx, "node.put", "node.changed");
     enum err_code code;
     snprintf(change.subject, sizeof(change.subject), "node/%s", name);
     if (now != NULL)
@@ -189,7 +215,34 @@ static enum err_code put_node(struct import *import, struct db_tx *tx, const jso
     if (text == NULL)
         return code;
     code = node_put(tx, name, text, NULL, &change.revision, err);
-    return code != ERR_OK ? code : record(&change, err);
+    return code != ERR_OK ? code : import_record(&change, err);
+}
+
+static bool on_switch(void *arg, const struct db_switch *row)
+{
+    bytes_digest(row->body, strlen(row->body), arg);
+    return false;
+}
+
+static enum err_code put_switch(struct import *import, struct db_tx *tx, const json_t *item,
+                                struct err *err)
+{
+    const char *name = member(item, "name");
+    struct import_change change = import_change(import, tx, "switch.put", "switch.changed");
+    struct err absent = ERR_INIT;
+    char before[DIGEST_TEXT_MAX] = "";
+    enum err_code code = switch_get(db_tx_ro(tx), name, on_switch, before, &absent);
+    if (code != ERR_OK && code != ERR_NOT_FOUND) {
+        *err = absent;
+        return code;
+    }
+    snprintf(change.subject, sizeof(change.subject), "switch/%s", name);
+    change.before = before;
+    OWN(str) char *text = changed_text(&change, json_object_get(item, "switch"), &code, err);
+    if (text == NULL)
+        return code;
+    code = switch_put(tx, name, text, &change.revision, err);
+    return code != ERR_OK ? code : import_record(&change, err);
 }
 
 static bool on_any_tenant(void *arg, const struct db_tenant *row)
@@ -219,7 +272,7 @@ static enum err_code put_placement(struct import *import, struct db_tx *tx, cons
     const char *tenant = member(item, "tenant"), *job = member(item, "job");
     uint32_t label = (uint32_t)json_integer_value(json_object_get(item, "label"));
     const struct world_placement *now = world_placement_get(import->app->world, tenant, job);
-    struct change_of change = change_new(import, tx, "placement.put", "placement.changed");
+    struct import_change change = import_change(import, tx, "placement.put", "placement.changed");
     snprintf(change.subject, sizeof(change.subject), "tenant/%s/job/%s", tenant, job);
     enum err_code code = tenant_get(db_tx_ro(tx), tenant, on_any_tenant, NULL, err);
     if (code == ERR_OK)
@@ -232,7 +285,7 @@ static enum err_code put_placement(struct import *import, struct db_tx *tx, cons
     if (text == NULL)
         return code;
     code = placement_put(tx, tenant, job, label, text, &change.revision, err);
-    return code != ERR_OK ? code : record(&change, err);
+    return code != ERR_OK ? code : import_record(&change, err);
 }
 
 static enum err_code put_item(struct import *import, struct db_tx *tx, size_t index,
@@ -244,6 +297,10 @@ static enum err_code put_item(struct import *import, struct db_tx *tx, size_t in
     switch (kind) {
     case ARCHIVE_FABRIC:
         return put_fabric(import, tx, item, err);
+    case ARCHIVE_ROLLOUT_POLICY:
+        return put_rollout_policy(import, tx, item, err);
+    case ARCHIVE_SWITCHES:
+        return put_switch(import, tx, item, err);
     case ARCHIVE_TENANTS:
         return put_tenant(import, tx, item, err);
     case ARCHIVE_NODES:
@@ -258,86 +315,6 @@ static enum err_code put_item(struct import *import, struct db_tx *tx, size_t in
         label_claim(tx, member(item, "tenant"), member(item, "job"),
                     (uint32_t)json_integer_value(json_object_get(item, "label")), false, err);
     return blame(import, code, "retired_labels", at, err);
-}
-
-/* Removes what the archive has not. */
-struct removal {
-    const char *action, *event;
-    enum err_code (*run)(struct db_tx *tx, const char *tenant, const char *name, struct err *err);
-};
-
-static enum err_code remove_placement(struct db_tx *tx, const char *tenant, const char *name,
-                                      struct err *err)
-{
-    return placement_delete(tx, tenant, name, err);
-}
-
-static enum err_code remove_tenant(struct db_tx *tx, const char *tenant, const char *name,
-                                   struct err *err)
-{
-    (void)tenant;
-    return tenant_delete(tx, name, err);
-}
-
-static enum err_code remove_node(struct db_tx *tx, const char *tenant, const char *name,
-                                 struct err *err)
-{
-    (void)tenant;
-    return node_delete(tx, name, err);
-}
-
-static enum err_code remove_fabric(struct db_tx *tx, const char *tenant, const char *name,
-                                   struct err *err)
-{
-    (void)tenant;
-    return document_delete(tx, name, err);
-}
-
-static enum err_code remove_one(struct change_of *change, const struct removal *removal,
-                                const char *tenant, const char *name, struct err *err)
-{
-    if (json_object_get(change->import->archive.seen, change->subject) != NULL)
-        return ERR_OK;
-    change->action = removal->action;
-    change->event = removal->event;
-    enum err_code code = begin(change->import, change->tx, err);
-    if (code == ERR_OK)
-        code = removal->run(change->tx, tenant, name, err);
-    return code != ERR_OK ? code : record(change, err);
-}
-
-static enum err_code remove_others(struct import *import, struct db_tx *tx, struct err *err)
-{
-    static const struct removal placement = {"placement.delete", "placement.changed",
-                                             remove_placement};
-    static const struct removal tenant = {"tenant.delete", "tenant.changed", remove_tenant};
-    static const struct removal node = {"node.delete", "node.changed", remove_node};
-    static const struct removal fabric = {"fabric.delete", "fabric.changed", remove_fabric};
-    const struct world *world = import->app->world;
-    struct change_of change = change_new(import, tx, NULL, NULL);
-    enum err_code code = ERR_OK;
-    for (size_t i = 0; i < world->view.placement_count && code == ERR_OK; i++) {
-        const struct placement *p = world->view_placements[i];
-        snprintf(change.subject, sizeof(change.subject), "tenant/%s/job/%s", p->tenant, p->job);
-        change.before = world->placements[i]->digest;
-        code = remove_one(&change, &placement, p->tenant, p->job, err);
-    }
-    for (size_t i = 0; i < world->view.tenant_count && code == ERR_OK; i++) {
-        snprintf(change.subject, sizeof(change.subject), "tenant/%s", world->tenants[i]->name);
-        change.before = world->tenants[i]->digest;
-        code = remove_one(&change, &tenant, NULL, world->tenants[i]->name, err);
-    }
-    for (size_t i = 0; i < world->view.node_count && code == ERR_OK; i++) {
-        snprintf(change.subject, sizeof(change.subject), "node/%s", world->nodes[i]->name);
-        change.before = world->nodes[i]->digest;
-        code = remove_one(&change, &node, NULL, world->nodes[i]->name, err);
-    }
-    strcpy(change.subject, "fabric");
-    change.before = world->fabric_digest;
-    if (code == ERR_OK && world->fabric_revision != 0 &&
-        import->archive.parts[ARCHIVE_FABRIC] == NULL)
-        code = remove_one(&change, &fabric, NULL, "fabric", err);
-    return code;
 }
 
 /* The whole as it will be, by every rule. */
@@ -389,7 +366,7 @@ enum err_code import_apply(struct import *import, struct db_tx *tx, struct err *
         return import_refuse(import, 409, "cancelled", err, "the operation was cancelled");
     /* Removals first: their labels and names may be wanted anew. */
     if (import->replace)
-        code = remove_others(import, tx, err);
+        code = import_remove_others(import, tx, err);
     for (size_t i = 0; i < import->archive.total && code == ERR_OK; i++)
         code = put_item(import, tx, i, err);
     if (code == ERR_OK)

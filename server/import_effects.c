@@ -7,6 +7,7 @@
 
 #include "server/import.h"
 #include "server/pipeline.h"
+#include "server/rollouts.h"
 
 struct showing {
     const struct world *before, *after;
@@ -151,6 +152,9 @@ enum err_code import_effects(const struct world *before, const struct world *aft
     struct showing s = {.before = before, .after = after, .ro = ro, .effects = effects};
     enum err_code code = show_document(&s, "fabric", before->fabric_revision,
                                        after->fabric_revision, after->fabric_digest, err);
+    if (code == ERR_OK)
+        code = show_document(&s, ROLLOUT_POLICY_KEY, before->rollout_policy_revision,
+                             after->rollout_policy_revision, after->rollout_policy_digest, err);
     for (size_t i = 0; i < after->view.tenant_count && code == ERR_OK; i++)
         code = show_tenant(&s, after->tenants[i], err);
     for (size_t i = 0; i < after->view.placement_count && code == ERR_OK; i++)

@@ -208,6 +208,11 @@ static enum err_code begin_node(struct releases *releases, struct app *app, stru
 {
     char key[PUBLISH_KEY_SIZE], tag[PUBLISH_TAG_SIZE];
     struct node_release value = node->release;
+    if (node->inventory == NULL) {
+        /* Its plan of nothing counts for none: it is new, and joins with the newest one. */
+        value = (struct node_release){.digest = ""};
+        return add_item(releases, node->name, &value, err);
+    }
     plan_key(node->name, key);
     struct blob *blob = publish_get(app->publish, key, tag);
     if (blob == NULL || value.digest[0] == '\0') {

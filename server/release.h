@@ -20,6 +20,7 @@ struct releases {
     size_t count, room;
 };
 void releases_release(struct releases *releases); /* drops what was not settled */
+#define OWN_RELEASES __attribute__((cleanup(releases_release)))
 
 /* The text of a compiled plan into the store; its digest and number of knobs. */
 ERR_MUST_CHECK enum err_code release_keep_plan(struct db_tx *tx, const struct plan *plan,

@@ -41,7 +41,7 @@ static bool may_hold(const struct world *world, const struct world_node *node)
 {
     bool compiling = node->dirty || !node->planned;
     return world->rollout_policy.staged &&
-           (compiling ? node->release.knobs > 0 : world_node_is_held(world, node));
+           (compiling ? node->release.digest[0] != '\0' : world_node_is_held(world, node));
 }
 
 static enum err_code take_nodes(struct rollout_pick *pick, const struct world *world,

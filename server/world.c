@@ -398,14 +398,13 @@ bool world_node_is_held(const struct world *world, const struct world_node *node
 {
     const struct node_release *release = &node->release;
     return world->rollout_policy.staged && has_plan(node) && release->rollout == 0 &&
-           release->knobs > 0 && strcmp(release->digest, node->plan_digest) != 0;
+           release->digest[0] != '\0' && strcmp(release->digest, node->plan_digest) != 0;
 }
 
 bool world_node_is_untold(const struct world *world, const struct world_node *node)
 {
-    const struct node_release *release = &node->release;
-    return world->rollout_policy.staged && has_plan(node) && release->knobs == 0 &&
-           release->rollout == 0 && strcmp(release->digest, node->plan_digest) != 0;
+    return world->rollout_policy.staged && has_plan(node) && node->inventory != NULL &&
+           node->release.digest[0] == '\0';
 }
 
 /* Of a node whose plan is on trial, or not the newest: what it says of the one it was given. */

@@ -173,7 +173,8 @@ void world_clear_dirty(struct world *world, struct world_node *node);
 void world_node_resync(struct world *world, struct world_node *node);
 
 /* Whether changes are staged and the newest plan of the node is not what it was given. A node that
- * has had no plan yet is given the newest at once: there is nothing to protect. */
+ * was given none yet gets the newest as soon as it has said what hardware it has: there is nothing
+ * to protect. */
 bool world_node_is_held(const struct world *world, const struct world_node *node);
 bool world_node_is_untold(const struct world *world, const struct world_node *node);
 

@@ -18,6 +18,13 @@ def wait(server, answer):
         time.sleep(0.01)
 
 
+def pointers(operation):
+    return [e["pointer"] for e in operation["result"]["problem"]["errors"]]
+
+
+STAGED = {"mode": "staged", "waves": [{"count": 1}], "soak": "0s"}
+
+
 def bring(server, archive, query="", **kw):
     return server.call("POST", "/v1/import" + query, archive, **kw)
 
@@ -29,6 +36,8 @@ def there_and_back(tap, server):
                         {"nodes": ["n1"], "match": {"dst": f"10.8.{i}.0/24"}}), 201)
     must(server.call("DELETE", "/v1/tenants/a/placements/j1", headers={"If-Match": "*"}), 200)
     must(server.put("/v1/tenants/b", {"quota": {"jobs_max": 4}}, "*"), 200)
+    must(server.put("/v1/switches/leaf1", {"vendor": "acme", "pfc": True, "ecn": True}), 201)
+    must(server.put("/v1/rollout-policy", STAGED), 201)
     out = must(server.get("/v1/export"), 200)
     archive = out.json
     tap.ok("attachment" in out.headers["Content-Disposition"] and
@@ -40,28 +49,28 @@ def there_and_back(tap, server):
               "with the labels of jobs that may come back")
     other = Server(server.args).start()
     dry = must(bring(other, archive, "?dry_run=true"), 200).json
-    tap.ok(dry["dry_run"] and dry["changed"] == 8 and "generation" not in dry and
+    tap.ok(dry["dry_run"] and dry["changed"] == 11 and "generation" not in dry and
            other.get("/v1/tenants").json["items"] == [] and
            other.get("/v1/operations").json["items"] == [],
            "a rehearsal counts the changes and stores nothing", dry)
     before = other.get("/v1/generations/current").json["generation"]
     operation = wait(other, bring(other, archive, "?reason=moved"))
     result = operation["result"]
-    tap.ok(operation["state"] == "succeeded" and result["changed"] == 8 and
-           operation["progress"] == {"done": 8, "total": 8}, "an empty server takes it in", operation)
+    tap.ok(operation["state"] == "succeeded" and result["changed"] == 11 and
+           operation["progress"] == {"done": 11, "total": 11}, "an empty server takes it in", operation)
     tap.equal(result["generation"], before + 1, "as one generation")
     again = must(other.get("/v1/export"), 200).json
     tap.ok(again["digest"] == archive["digest"] and again["content"] == archive["content"],
            "and gives the same archive back")
     for path in ("/v1/fabric", "/v1/tenants/a", "/v1/tenants/b", "/v1/tenants/a/policy",
-                 "/v1/tenants/a/placements/nlp_job"):
+                 "/v1/tenants/a/placements/nlp_job", "/v1/switches/leaf1", "/v1/rollout-policy"):
         a, b = server.get(path).json, other.get(path).json
         tap.ok({**a, "revision": 0, "etag": 0} == {**b, "revision": 0, "etag": 0},
                f"{path} is the same", (a, b))
     tap.equal(must(other.get("/v1/tenants/a/policy/revisions"), 200).json["items"][0]["origin"],
               "import", "revisions say where they came from")
     same = wait(other, bring(other, archive))
-    tap.ok(same["result"]["changed"] == 0 and same["result"]["unchanged"] == 8 and
+    tap.ok(same["result"]["changed"] == 0 and same["result"]["unchanged"] == 11 and
            "generation" not in same["result"] and
            other.get("/v1/generations/current").json["generation"] == before + 1,
            "the same again changes nothing", same)
@@ -75,7 +84,7 @@ def there_and_back(tap, server):
     twin = Agent(other, "n1", token)
     twin.report()
     planned(other, "n1")
-    tap.status(twin.fetch(), 200, "nodes get their plans")
+    tap.status(twin.fetch(wait="20s"), 200, "nodes get their plans")
     tap.ok(len(twin.plan["knobs"]) > 0, "with what is wanted of them")
     audit = [r["action"] for r in other.get("/v1/audit?page_size=1000").json["items"]]
     tap.ok("fleet.import" in audit and audit.count("tenant.put") == 2, "the audit tells of it", audit)
@@ -86,9 +95,37 @@ def there_and_back(tap, server):
     other.remove()
 
 
+def staging(tap, server):
+    agent, _ = fixture(server)
+    planned(server, "n1")
+    agent.settle()
+    must(server.put("/v1/rollout-policy", STAGED), 201)
+    staged = must(server.get("/v1/export"), 200).json["content"]["rollout_policy"]
+    must(server.call("PUT", "/v1/rollout-policy", {"mode": "direct"}, {"If-Match": "*"}), 200)
+    archive = {"format": "stellar-export", "version": 1, "content": {"rollout_policy": staged}}
+    wait(server, bring(server, archive))
+    tap.equal(server.get("/v1/rollout-policy").json["mode"], "staged", "an archive begins staging")
+    must(server.call("PUT", "/v1/tenants/a/policy", {"qos_policy": {"nlp_job": {"priority": 2}}},
+                     {"If-Match": "*"}), 200)
+    planned(server, "n1")
+    tap.status(agent.fetch(), 204, "then nodes keep the plans that they have")
+    tap.equal(server.get("/v1/nodes/n1").json["sync"], "held", "and are shown as held")
+    archive["content"]["rollout_policy"] = {"mode": "direct"}
+    wait(server, bring(server, archive))
+    planned(server, "n1")
+    tap.status(agent.fetch(), 200, "an archive that ends staging gives out what was held")
+    archive["content"]["rollout_policy"] = {"mode": "slowly"}
+    told = pointers(wait(server, bring(server, archive)))
+    tap.ok("/content/rollout_policy/mode" in told, "a wrong rollout policy is refused at its place", told)
+    archive["content"] = {"switches": [{"name": "s", "switch": {"pfc": 1}}, {"name": "s", "switch": {}}]}
+    told = pointers(wait(server, bring(server, archive)))
+    tap.ok({"/content/switches/0/switch/pfc", "/content/switches/1"} <= set(told), "so are switches", told)
+
+
 def modes(tap, server):
     agent, tokens = fixture(server)
     archive = must(server.get("/v1/export"), 200).json
+    must(server.put("/v1/switches/leaf2", {"vendor": "acme"}), 201)
     must(server.put("/v1/tenants/c", {}), 201)
     must(server.put("/v1/tenants/c/policy", {"qos_policy": {"x": {"priority": 2}}}), 201)
     must(server.put("/v1/tenants/c/placements/x", {"nodes": ["n1"],
@@ -100,13 +137,13 @@ def modes(tap, server):
     tap.ok(merged["result"]["removed"] == 0 and server.get("/v1/tenants/c").status == 200,
            "a merge leaves what the archive does not have", merged)
     dry = must(bring(server, archive, "?mode=replace&dry_run=true"), 200).json
-    tap.ok(dry["removed"] == 4 and server.get("/v1/tenants/c").status == 200,
+    tap.ok(dry["removed"] == 5 and server.get("/v1/tenants/c").status == 200,
            "a rehearsal says what would go", dry)
     replaced = wait(server, bring(server, archive, "?mode=replace"))
-    tap.ok(replaced["state"] == "succeeded" and replaced["result"]["removed"] == 4,
+    tap.ok(replaced["state"] == "succeeded" and replaced["result"]["removed"] == 5,
            "a replacement removes it", replaced)
     for path in ("/v1/tenants/c", "/v1/tenants/c/policy", "/v1/tenants/c/placements/x",
-                 "/v1/tenants/b/policy", "/v1/nodes/n2"):
+                 "/v1/tenants/b/policy", "/v1/nodes/n2", "/v1/switches/leaf2"):
         tap.status(server.get(path), 404, f"{path} is gone")
     tap.status(server.get("/v1/tenants/c", token=theirs), 401, "with its tokens")
     tap.status(server.get("/v1/fabric", token=tokens["auditor"]), 200, "others stay")
@@ -237,4 +274,4 @@ def killed(tap, server):
     tap.ok(operation["finished"], "with the time of its end", operation)
 
 
-run([there_and_back, modes, refusals, operations, killed])
+run([there_and_back, staging, modes, refusals, operations, killed])

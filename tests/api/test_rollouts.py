@@ -408,7 +408,8 @@ def modes_are_switched(tap, server):
     must(server.put("/v1/tenants/a/placements/cv_job",
                     {"nodes": ["n9"], "match": {"dst": "10.9.2.0/24"}}), 201)
     newcomer.report()
-    planned(server, "n9")
+    must(newcomer.fetch(wait="20s"), 200)
+    must(newcomer.receipt(), 201)
     newcomer.settle()
     tap.ok(newcomer.plan["knobs"] and newcomer.rollout is None,
            "a node that never had a plan is given one at once")
