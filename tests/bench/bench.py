@@ -3,7 +3,8 @@
 
 bench.py --srcdir S --objdir O [--seconds N] [--only NAME]
 Peers: etcd through its JSON gateway (skipped with a reason when it is not installed), raw SQLite
-commits, jansson's bare parse. Loopback only; ends only what it started.
+commits, jansson's bare parse, ovsdb-server's monitors (openvswitch-common). Loopback only; ends only
+what it started.
 """
 import argparse
 import base64
@@ -19,8 +20,10 @@ import time
 import urllib.request
 
 import agents_tls
+import control
 
 CONNECTIONS = (1, 16, 64)
+PARTS = ("policies", "validate", "agents", "agents-tls", "events", "get2000", "dryrun")
 POLICY = {"qos_policy": {f"job_{i}": {"priority": i % 8, "bw_limit": "60%", "demand": "75%",
                                       "description": "run {n}"} for i in range(9)}}
 
@@ -219,6 +222,15 @@ class Bench:
     def agents_tls(self):
         agents_tls.run(self.args.objdir, self.folder, self.args.agents)
 
+    def events(self):
+        control.events(self, Stellard, Process, start_etcd)
+
+    def get2000(self):
+        control.get2000(self, Stellard, Process)
+
+    def dryrun(self):
+        control.dryrun(self, Stellard)
+
     def upload_rounds(self, server):
         self.barrier(server)
         headers, _ = server.call("PUT", "/v1/tenants/t/policy", {"qos_policy": {
@@ -253,9 +265,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--agents", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--only", choices=("policies", "validate", "agents", "agents-tls"))
+    parser.add_argument("--only", choices=PARTS)
     args = parser.parse_args()
-    for name in ("policies", "validate", "agents", "agents-tls"):
+    for name in PARTS:
         if args.only and args.only != name:
             continue
         with tempfile.TemporaryDirectory(prefix="stellar-bench-") as folder:

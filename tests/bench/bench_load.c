@@ -7,6 +7,8 @@
  *
  * In path, headers and body {conn} is the connection's number, {n} its request counter, {etag} the
  * ETag of its last answer (headers that need one before there is one say If-None-Match: * instead).
+ * With --rate R it is an open loop: R requests a second in all, each due at its time; one that
+ * cannot leave then, because its connection still waits, counts as slow from when it was due.
  * Prints one JSON line: requests, errors (not 2xx), seconds, per_s, p50_us, p99_us.
  */
 #include <arpa/inet.h>
@@ -26,10 +28,11 @@
 #define HEADERS_MAX 8
 #define BUFFER_MAX  (256 * 1024)
 #define SAMPLES_MAX 4000000
+#define WAIT_NS     INT64_C(5000000000)
 
 struct options {
     int port, conns;
-    double seconds;
+    double seconds, rate; /* rate 0: each when the last is answered */
     const char *method, *path;
     char *body;
     const char *headers[HEADERS_MAX];
@@ -44,6 +47,8 @@ struct conn {
     char *out, *in;
     size_t out_len, out_at, in_len;
     int64_t start_ns;
+    bool resting; /* until it is due */
+    int64_t due_ns;
 };
 
 struct load {
@@ -182,8 +187,33 @@ static void answered(struct load *l, struct conn *c)
         l->open--;
         return;
     }
+    if (l->opt.rate > 0) {
+        c->due_ns += (int64_t)(1e9 * l->opt.conns / l->opt.rate);
+        c->resting = true;
+        return;
+    }
     build(l, c);
     push(c);
+}
+
+/* Sends what is due; how long until the next is, at most `most_ns`. */
+static int64_t send_due(struct load *l, struct conn *conns, int64_t most_ns)
+{
+    int64_t now = now_ns();
+    for (int i = 0; i < l->opt.conns; i++) {
+        struct conn *c = &conns[i];
+        if (!c->resting)
+            continue;
+        if (c->due_ns <= now) {
+            c->resting = false;
+            build(l, c);
+            c->start_ns = c->due_ns;
+            push(c);
+        } else if (c->due_ns - now < most_ns) {
+            most_ns = c->due_ns - now;
+        }
+    }
+    return most_ns;
 }
 
 static void pull(struct load *l, struct conn *c)
@@ -220,6 +250,11 @@ static void open_conn(struct load *l, struct conn *c, int number)
     if (epoll_ctl(l->epfd, EPOLL_CTL_ADD, c->fd, &ev) != 0)
         fail("epoll_ctl");
     l->open++;
+    if (l->opt.rate > 0) { /* spread over the first interval */
+        c->due_ns = now_ns() + (int64_t)(1e9 * number / l->opt.rate);
+        c->resting = true;
+        return;
+    }
     build(l, c);
     push(c);
 }
@@ -247,6 +282,8 @@ static void parse(int argc, char **argv, struct options *opt)
             opt->conns = atoi(value);
         else if (strcmp(key, "--seconds") == 0)
             opt->seconds = atof(value);
+        else if (strcmp(key, "--rate") == 0)
+            opt->rate = atof(value);
         else if (strcmp(key, "--method") == 0)
             opt->method = value;
         else if (strcmp(key, "--path") == 0)
@@ -296,8 +333,10 @@ int main(int argc, char **argv)
         open_conn(&load, &conns[i], i);
     while (load.open > 0) {
         struct epoll_event events[64];
-        int n = epoll_wait(load.epfd, events, 64, 5000);
-        if (n == 0) {
+        int64_t wait_ns = send_due(&load, conns, WAIT_NS);
+        struct timespec wait = {wait_ns / 1000000000, wait_ns % 1000000000};
+        int n = epoll_pwait2(load.epfd, events, 64, &wait, NULL);
+        if (n == 0 && wait_ns == WAIT_NS) {
             fprintf(stderr, "bench_load: no answer for 5 s\n");
             return 1;
         }
