@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """TLS: who is let in by a certificate, how an agent gets one, and how it loses it."""
 import glob
+import hashlib
 import http.client
 import json
 import os
@@ -473,13 +474,29 @@ def names_and_wildcards(tap, args):
         finish(tap, server)
 
 
+def browsers_are_told_to_stay_with_tls(tap, server):
+    for path, status in (("/healthz", 200), ("/v1/fabric", 401), ("/nothing", 404)):
+        con = server.open()
+        con.request("GET", path)
+        answer = con.getresponse()
+        answer.read()
+        con.close()
+        tap.equal((answer.status, answer.headers.get_all("Strict-Transport-Security")),
+                  (status, ["max-age=31536000"]), f"{path}: over TLS only from now on")
+    seen = must(server.call("GET", "/v1/server"), 200).json["certificate"]
+    shown = ssl.get_server_certificate(("127.0.0.1", server.port))
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(shown)).hexdigest()
+    tap.ok(seen["fingerprint"] == digest and seen["not_after"] > time.strftime("%Y-%m-%d"),
+           "/v1/server tells which certificate is shown, and until when", seen)
+
+
 def main():
     args, tap = arguments(), Tap()
     for test in (an_agent_joins, join_tokens_are_for_one_key, guessing_is_slowed_down,
                  the_agent_knows_its_server,
                  a_crash_while_joining_is_repaired, certificates_are_judged,
                  revocation_holds_at_once, certificates_are_renewed, plain_is_kept_out,
-                 the_own_certificate_is_replaced):
+                 the_own_certificate_is_replaced, browsers_are_told_to_stay_with_tls):
         server = TlsServer(args)
         try:
             server.start()
