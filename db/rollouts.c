@@ -29,18 +29,24 @@ enum err_code plan_get(struct db_ro *ro, const char *digest, db_plan_fn *fn, voi
     return code;
 }
 
-enum err_code plans_drop_unused(struct db_tx *tx, struct err *err)
+enum err_code plans_drop_unused(struct db_tx *tx, int64_t limit, bool *out_any, struct err *err)
 {
-    return stmt_run(tx->ro.conn,
-                    "DELETE FROM plans WHERE digest NOT IN (SELECT digest FROM node_releases"
+    int64_t found = 0;
+    enum err_code code =
+        stmt_number(tx->ro.conn,
+                    "DELETE FROM plans WHERE digest IN (SELECT digest FROM plans WHERE digest"
+                    " NOT IN (SELECT digest FROM node_releases"
                     " UNION SELECT good FROM node_releases"
                     " UNION SELECT target FROM rollout_nodes WHERE rollout IN"
                     " (SELECT id FROM rollouts WHERE active = 1)"
                     " UNION SELECT before FROM rollout_nodes WHERE rollout IN"
                     " (SELECT id FROM rollouts WHERE active = 1)"
                     " UNION SELECT n.before FROM rollout_nodes n JOIN node_releases r"
-                    " ON r.node = n.node AND r.given_by = n.rollout)",
-                    NO_VALUES, err);
+                    " ON r.node = n.node AND r.given_by = n.rollout) LIMIT $1) RETURNING 1",
+                    VALUES(INT(limit)), &found, err);
+    if (code == ERR_OK && out_any != NULL)
+        *out_any = found != 0;
+    return code;
 }
 
 enum err_code release_put(struct db_tx *tx, const struct db_release *release, struct err *err)

@@ -194,8 +194,11 @@ ERR_MUST_CHECK enum err_code plan_put(struct db_tx *tx, const char *digest, cons
 /* fn is called once; ERR_NOT_FOUND. */
 ERR_MUST_CHECK enum err_code plan_get(struct db_ro *ro, const char *digest, db_plan_fn *fn,
                                       void *arg, struct err *err);
-/* Those that no release, no active rollout and none that can be rolled back names. */
-ERR_MUST_CHECK enum err_code plans_drop_unused(struct db_tx *tx, struct err *err);
+/* Up to `limit` of those that no release, no active rollout and none that can be rolled back
+ * names. *out_any (may be NULL): there were some, so there may be more. */
+#define DB_NO_LIMIT (-1)
+ERR_MUST_CHECK enum err_code plans_drop_unused(struct db_tx *tx, int64_t limit, bool *out_any,
+                                               struct err *err);
 
 /* What a node was given while changes are staged. */
 struct db_release {

@@ -64,7 +64,7 @@ static enum err_code store(struct write *w, struct db_tx *tx, struct err *err)
     if (code == ERR_OK && pw->ends)
         code = releases_drop(tx, err);
     if (code == ERR_OK && pw->ends)
-        code = plans_drop_unused(tx, err);
+        code = plans_drop_unused(tx, DB_NO_LIMIT, NULL, err);
     return code;
 }
 

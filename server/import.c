@@ -134,7 +134,7 @@ static enum err_code stage(struct import *import, struct db_tx *tx, bool staged,
     if (staged)
         return releases_begin(&releases, import->app, tx, err);
     enum err_code code = releases_drop(tx, err);
-    return code == ERR_OK ? plans_drop_unused(tx, err) : code;
+    return code == ERR_OK ? plans_drop_unused(tx, DB_NO_LIMIT, NULL, err) : code;
 }
 
 static enum err_code put_rollout_policy(struct import *import, struct db_tx *tx, const json_t *item,

@@ -147,6 +147,6 @@ enum err_code rollouts_load(struct app *app, struct world *world, struct db_ro *
         tell_last(world, r, now_ns);
         world->rollouts[world->rollout_count++] = r;
     }
-    world->rollouts_due = true;
+    world->rollouts_due = world->plans_unused = true;
     return code;
 }

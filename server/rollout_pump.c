@@ -1,7 +1,7 @@
 /*
  * server/rollout_pump.c - the work of rollouts between other writes: one unit a write, in this
  * order: a rollout whose conclusions are due, first plans of nodes that never had one, a rollout
- * that starts by itself.
+ * that starts by itself, plans that nothing names any more.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,9 @@
 #include "server/planner.h"
 #include "server/rollouts.h"
 
-#define PUMP_NODES 64 /* first plans in one write */
+#define PUMP_NODES    64               /* first plans in one write */
+#define PUMP_PLANS    32               /* plans dropped in one write */
+#define PUMP_SLICE_NS (20 * NS_PER_MS) /* of compiling in one write: all others wait for it */
 
 /* Freezing ------------------------------------------------------------------------------------ */
 
@@ -41,6 +43,32 @@ static enum err_code compile_kept(struct app *app, struct db_tx *tx, const char 
     return code;
 }
 
+/* The newest plans of nodes whose target is another one, as many as a slice has time for; what was
+ * kept is stored with the rollout, and the next slice goes on behind it. */
+static enum err_code keep_targets(struct rollout_change *change, struct db_tx *tx, bool *out_left,
+                                  struct err *err)
+{
+    struct rollout *r = change->copy;
+    struct app *app = change->app;
+    int64_t end_ns = app->clock->mono_ns(app->clock) + PUMP_SLICE_NS;
+    enum err_code code = ERR_OK;
+    *out_left = false;
+    for (size_t i = 0; i < r->node_count && code == ERR_OK && !*out_left; i++) {
+        struct rollout_node *node = &r->nodes[i];
+        const struct world_node *now = world_node_get(app->world, node->name);
+        if (now == NULL || !world_node_is_held(app->world, now) ||
+            strcmp(node->target, now->plan_digest) == 0)
+            continue;
+        code = compile_kept(app, tx, node->name, node->target, err);
+        node->changed = true;
+        if (code == ERR_OK && strcmp(node->target, now->plan_digest) != 0)
+            code =
+                err_set(err, ERR_CONFLICT, "node %s: compiled twice, its plan differs", node->name);
+        *out_left = app->clock->mono_ns(app->clock) >= end_ns;
+    }
+    return code;
+}
+
 static enum err_code leave(struct rollout *r, size_t index, struct db_tx *tx, struct err *err)
 {
     enum err_code code = rollout_node_delete(tx, r->number, r->nodes[index].name, err);
@@ -49,7 +77,7 @@ static enum err_code leave(struct rollout *r, size_t index, struct db_tx *tx, st
     return code;
 }
 
-/* Nodes that hold no newer plan (any more) leave; the others get their targets and waves. */
+/* Nodes that hold no newer plan (any more) leave; the others have their targets and get waves. */
 static enum err_code freeze(struct rollout_change *change, struct db_tx *tx, struct err *err)
 {
     struct rollout *r = change->copy;
@@ -64,7 +92,6 @@ static enum err_code freeze(struct rollout_change *change, struct db_tx *tx, str
         }
         memcpy(node->before, now->release.good, sizeof(node->before));
         node->stands = node->changed = true;
-        code = compile_kept(change->app, tx, node->name, node->target, err);
         i++;
     }
     if (code != ERR_OK)
@@ -117,12 +144,14 @@ static enum err_code advance(struct app *app, struct db_tx *tx, const struct rol
 {
     int64_t now_ns = app->clock->mono_ns(app->clock);
     struct rollout_change change;
-    bool gone = false;
+    bool gone = false, left = true;
     enum err_code code = rollout_change_begin(&change, app, rollout, err);
     if (code == ERR_OK)
         code = drop_gone(&change, tx, &gone, err);
     if (code == ERR_OK && change.copy->state == ROLLOUT_PREPARING &&
         is_ready(app->world, change.copy))
+        code = keep_targets(&change, tx, &left, err);
+    if (code == ERR_OK && !left)
         code = freeze(&change, tx, err);
     if (code == ERR_OK) {
         rollout_step(change.copy, now_ns, &change.actions);
@@ -153,10 +182,13 @@ static enum err_code give_firsts(struct app *app, struct db_tx *tx, bool *out_di
     struct world *world = app->world;
     enum err_code code = ERR_OK;
     size_t given = 0;
+    int64_t end_ns = app->clock->mono_ns(app->clock) + PUMP_SLICE_NS;
     for (size_t i = 0; i < world->view.node_count && code == ERR_OK && given < PUMP_NODES; i++)
         if (world_node_is_untold(world, world->nodes[i])) {
             code = give_first(app, tx, &releases, world->nodes[i], err);
             given++;
+            if (app->clock->mono_ns(app->clock) >= end_ns)
+                break;
         }
     if (code == ERR_OK && given > 0)
         releases_settle(&releases, app);
@@ -223,6 +255,10 @@ static enum err_code pump(struct db_tx *tx, void *arg, struct err *err)
         code = give_firsts(app, tx, &did, err);
     if (code == ERR_OK && !did)
         code = start_auto(app, tx, &did, err);
+    if (code == ERR_OK && !did && world->plans_unused) {
+        code = plans_drop_unused(tx, PUMP_PLANS, &did, err);
+        world->plans_unused = did;
+    }
     world->rollouts_due |= did; /* there may be more */
     return code;
 }

@@ -148,8 +148,6 @@ enum err_code rollout_change_store(struct rollout_change *change, struct db_tx *
         code = action->kind == ROLLOUT_EVENT ? tell_event(change, tx, action, request_id, err)
                                              : give(change, tx, action, err);
     }
-    if (code == ERR_OK && rollout_is_over(r->state))
-        code = plans_drop_unused(tx, err);
     return code;
 }
 
@@ -173,6 +171,7 @@ void rollout_change_settle(struct rollout_change *change)
     else if (at < world->rollout_count)
         world->rollouts[at] = world->rollouts[--world->rollout_count];
     rollout_free(copy);
+    world->plans_unused |= over;
     world->rollouts_due = true;
 }
 

@@ -128,6 +128,7 @@ struct world {
     struct rollout *rollouts[ROLLOUTS_ACTIVE_MAX]; /* owned; those that are not over */
     size_t rollout_count;
     bool rollouts_due; /* server/rollouts has something to look at */
+    bool plans_unused; /* the store may hold plans that nothing names any more */
     int64_t generation;
     size_t dirty_count;
     bool any_touched;

@@ -19,6 +19,9 @@ CREATE TABLE node_releases (
     given_by INTEGER NOT NULL,
     refused TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- A plan that is deleted is looked for in both.
+CREATE INDEX node_releases_digest ON node_releases (digest);
+CREATE INDEX node_releases_good ON node_releases (good);
 
 -- head: what fleet/rollout.h keeps of a rollout beside its nodes, with the times that remain.
 CREATE TABLE rollouts (

@@ -9,7 +9,7 @@ QUICK = {"mode": "staged", "waves": [{"count": 1}, {"percent": 50}], "soak": "0s
          "confirm_timeout": "60s", "wave_deadline": "60s"}
 
 
-def fleet(server, count, policy=QUICK):
+def fleet(server, count, policy=QUICK, ports=1):
     """Nodes n1.. on their first plan; then changes are staged."""
     must(server.put("/v1/fabric", FABRIC), 201)
     must(server.put("/v1/tenants/a", {}), 201)
@@ -18,7 +18,7 @@ def fleet(server, count, policy=QUICK):
     for i in range(1, count + 1):
         name = f"n{i}"
         agents[name] = Agent(server, name, server.node(name, {"labels": {"rack": "ab"[i % 2]}}))
-        agents[name].report()
+        agents[name].report(ports)
     must(server.put("/v1/tenants/a/placements/nlp_job",
                     {"nodes": sorted(agents), "match": {"dst": "10.9.1.0/24"}}), 201)
     planned(server, *agents)
@@ -363,6 +363,25 @@ def start_after(server, body):
     return start(server, body)
 
 
+def many_nodes_are_frozen_in_slices(tap, server):
+    agents = fleet(server, 60, dict(QUICK, waves=[{"count": 2}]), ports=8)
+    change(server, "30%")
+    name = start(server)
+    until(server, name, "running", {})
+    revision = int(server.get(f"/v1/rollouts/{name}").etag.strip('"'))
+    tap.ok(revision > 3, "plans are compiled over several writes, others come in between", revision)
+    items = server.get(f"/v1/rollouts/{name}/nodes?page_size=1000").json["items"]
+    tap.equal(({n["node"] for n in items}, sorted({n["wave"] for n in items}),
+               all(n["target"] for n in items)), (set(agents), [1, 2], True),
+              "all are in it, with their plans")
+    until(server, name, "done", agents)
+    turn(agents)
+    tap.equal(set(synced(server, agents).values()), {"in-sync"}, "and get them")
+    must(verb(server, name, "rollback"), 200)
+    until(server, name, "rolled-back", agents)
+    tap.equal(set(synced(server, agents).values()), {"held"}, "what they had before is kept for them")
+
+
 def rollouts_start_by_themselves(tap, server):
     agents = fleet(server, 3, dict(QUICK, start="auto", waves=[{"count": 1}]))
     change(server, "30%")
@@ -478,5 +497,5 @@ def many_rollouts(tap, server):
 if __name__ == "__main__":
     run([waves_go_in_order_and_the_barrier_waits, a_failed_gate_returns_the_wave, a_person_confirms,
          pause_and_resume, rollback_after_done, the_server_dies_inside_the_window,
-         two_rollouts_at_once, an_absent_node_gets_the_newest_only, rollouts_start_by_themselves,
-         modes_are_switched, requests_are_checked, many_rollouts])
+         two_rollouts_at_once, an_absent_node_gets_the_newest_only, many_nodes_are_frozen_in_slices,
+         rollouts_start_by_themselves, modes_are_switched, requests_are_checked, many_rollouts])
