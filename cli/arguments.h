@@ -52,6 +52,7 @@ enum option {
     OPTION_MODE,
     OPTION_ANCHOR,
     OPTION_ALL,
+    OPTION_PSID,
     OPTION_COUNT,
 };
 

@@ -4,37 +4,16 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "base/own.h"
 #include "cli/body.h"
 #include "cli/command.h"
+#include "cli/password.h"
 #include "cli/profile.h"
 
 #define LIFETIME_DEFAULT_S (12 * 3600)
 #define COOKIE_MAX         512
 #define PROFILE_DEFAULT    "default"
-
-/* With the terminal's echo off. */
-static enum err_code ask_password(struct context *context, char **out, struct err *err)
-{
-    struct termios old, silent;
-    bool terminal = isatty(fileno(context->in)) && tcgetattr(fileno(context->in), &old) == 0;
-    if (terminal) {
-        silent = old;
-        silent.c_lflag &= ~(tcflag_t)ECHO;
-        fputs("Password: ", context->err);
-        fflush(context->err);
-        tcsetattr(fileno(context->in), TCSAFLUSH, &silent);
-    }
-    enum err_code code = secret_read("-", context->in, out, err);
-    if (terminal) {
-        tcsetattr(fileno(context->in), TCSAFLUSH, &old);
-        fputc('\n', context->err);
-    }
-    return code;
-}
 
 /* "__Host-stellar=ss_..." of the answer's Set-Cookie. */
 static enum err_code read_cookie(const struct reply *reply, char out[COOKIE_MAX], struct err *err)
@@ -59,13 +38,11 @@ static enum exit_code open_session(struct context *context, const struct argumen
     OWN(str) char *password = NULL;
     struct err err = ERR_INIT;
     struct call call;
-    const char *file = arguments_get(arguments, OPTION_PASSWORD_FILE);
     enum err_code code = body_call("POST", "/v1/session", &call, &err);
     if (code == ERR_OK && !arguments_has(arguments, OPTION_USER))
         code = err_set(&err, ERR_INVALID, "login needs --user NAME");
     if (code == ERR_OK)
-        code = file != NULL ? secret_read(file, context->in, &password, &err)
-                            : ask_password(context, &password, &err);
+        code = password_get(context, arguments, "Password", &password, &err);
     if (code != ERR_OK)
         return context_fail(context, &err);
     json_t *body = json_pack("{s:s, s:s}", "name", arguments_get(arguments, OPTION_USER),

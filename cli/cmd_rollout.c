@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/fetch.h"
 #include "cli/input.h"
+#include "cli/rollout_view.h"
 #include "cli/watch.h"
 #include "cli/write.h"
 
@@ -83,6 +84,23 @@ static enum err_code start_body(struct context *context, const struct arguments 
     return code == ERR_OK ? json_parse(text, len, out, err) : code;
 }
 
+/* "rollout r-7: preparing", and what can be done next. */
+static void report(struct context *context, const struct reply *reply)
+{
+    const char *id = json_string_value(json_object_get(reply->json, "id"));
+    const char *state = json_string_value(json_object_get(reply->json, "state"));
+    if (context->output == OUTPUT_TABLE) {
+        fputs("rollout ", context->out);
+        print_text(context->out, id != NULL ? id : "?");
+        fputs(": ", context->out);
+        print_text(context->out, state != NULL ? state : "done");
+        fputc('\n', context->out);
+    } else {
+        write_report(context, id != NULL ? id : "?", "done", reply);
+    }
+    rollout_print_next(context, reply->json);
+}
+
 enum exit_code cmd_rollout_start(struct context *context, const struct arguments *arguments)
 {
     OWN_REPLY struct reply reply = {.printed = false};
@@ -98,7 +116,12 @@ enum exit_code cmd_rollout_start(struct context *context, const struct arguments
         call_add(&call, OPERATION_QUERY, "dry_run", "true");
     call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
     enum exit_code done = body_send(context, &call, body, &reply);
-    return done == EXIT_DONE ? body_show(context, &reply) : done;
+    if (done != EXIT_DONE || reply.printed)
+        return done;
+    if (json_is_true(json_object_get(reply.json, "dry_run")))
+        return rollout_print_preview(context, reply.json);
+    report(context, &reply);
+    return EXIT_DONE;
 }
 
 static enum exit_code fetch_rollout(struct context *context, const char *id, struct reply *out)
@@ -117,26 +140,47 @@ enum exit_code cmd_rollout_show(struct context *context, const struct arguments 
     enum exit_code code = fetch_rollout(context, arguments->words[0], &reply);
     if (code != EXIT_DONE || reply.printed)
         return code;
+    code = rollout_print(context, reply.json);
+    rollout_print_next(context, reply.json);
+    return code;
+}
+
+enum exit_code cmd_rollout_nodes(struct context *context, const struct arguments *arguments)
+{
+    static const struct kind kind = {.name = "rollout nodes",
+                                     .list = "rollout_nodes",
+                                     .view = {"node",
+                                              {{"NODE", "node", false, false},
+                                               {"WAVE", "wave", true, false},
+                                               {"STATE", "state", false, true},
+                                               {"PROBLEM", "problem", false, false}}}};
+    struct arguments words = *arguments;
+    OWN(json) json_t *items = NULL;
+    OWN(str) char *param = NULL;
     struct err err = ERR_INIT;
-    if (print_json(context->out, reply.json, context->output == OUTPUT_JSONL ? 0 : 2, &err) !=
-        ERR_OK)
+    if (asprintf(&param, "rollout=%s", arguments->words[0]) < 0) {
+        param = NULL;
+        err_nomem(&err);
         return context_fail(context, &err);
-    return EXIT_DONE;
+    }
+    if (words.given_count == ARGUMENTS_MAX)
+        words.given_count--;
+    words.given[words.given_count].option = OPTION_PARAM;
+    words.given[words.given_count++].value = param;
+    enum exit_code code = fetch_list(context, &kind, &words, &items);
+    if (code != EXIT_DONE || context->print_request)
+        return code;
+    return view_print(context, &kind.view, items, &err) == ERR_OK ? EXIT_DONE
+                                                                  : context_fail(context, &err);
 }
 
 /* One row for each change. */
 static void show_step(struct context *context, const json_t *rollout)
 {
-    const struct kind *kind = kind_find("rollouts");
-    struct err err = ERR_INIT;
-    OWN(json) json_t *items = json_pack("[O]", rollout);
-    enum err_code code = context->output == OUTPUT_JSON
-                             ? print_json(context->out, rollout, 2, &err)
-                             : view_print(context, &kind->view, items, &err);
-    if (code != ERR_OK)
-        context_fail(context, &err);
+    rollout_print_row(context, rollout);
     context->headings = false;
     fflush(context->out);
+    rollout_print_next(context, rollout);
 }
 
 enum exit_code cmd_rollout_watch(struct context *context, const struct arguments *arguments)
@@ -154,7 +198,7 @@ enum exit_code cmd_rollout_watch(struct context *context, const struct arguments
         if (reply.printed ||
             (code != EXIT_DONE && (code != EXIT_UNREACHABLE || failures == WATCH_FAILURES_MAX)))
             return code;
-        if (code == EXIT_DONE && (before == NULL || !json_equal(before, reply.json))) {
+        if (code == EXIT_DONE && !rollout_same_row(before, reply.json)) {
             show_step(context, reply.json);
             json_decref(before);
             before = json_incref(reply.json);
@@ -173,16 +217,13 @@ static enum exit_code steer(struct context *context, const struct arguments *arg
     OWN_REPLY struct reply reply = {.printed = false};
     struct err err = ERR_INIT;
     struct call call;
-    char what[100];
     if (body_call("POST", path, &call, &err) != ERR_OK)
         return context_fail(context, &err);
     call_add(&call, OPERATION_PATH, "rollout", arguments->words[0]);
     call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
     enum exit_code code = context_call(context, &call, &reply);
-    const char *state = json_string_value(json_object_get(reply.json, "state"));
-    snprintf(what, sizeof(what), "rollout %.80s", arguments->words[0]);
-    if (code == EXIT_DONE)
-        write_report(context, what, state != NULL ? state : "done", &reply);
+    if (code == EXIT_DONE && !reply.printed)
+        report(context, &reply);
     return code;
 }
 

@@ -60,6 +60,7 @@ enum exit_code cmd_diff(struct context *context, const struct arguments *argumen
 enum exit_code cmd_export(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_get(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_help(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_image_upload(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_import(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_login(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_logout(struct context *context, const struct arguments *arguments);
@@ -72,6 +73,7 @@ enum exit_code cmd_profile_use(struct context *context, const struct arguments *
 enum exit_code cmd_rollback(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_rollout_confirm(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_rollout_list(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_rollout_nodes(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_rollout_pause(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_rollout_resume(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_rollout_rollback(struct context *context, const struct arguments *arguments);
@@ -79,6 +81,8 @@ enum exit_code cmd_rollout_show(struct context *context, const struct arguments 
 enum exit_code cmd_rollout_start(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_rollout_watch(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_tokens_create(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_user_create(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_user_password(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_validate(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_version(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_wait(struct context *context, const struct arguments *arguments);

@@ -240,6 +240,24 @@ enum exit_code context_try(struct context *context, const struct call *call, str
     return context_stream(context, call, NULL, out, err);
 }
 
+/* What to do about failures that every newcomer meets; NULL = no idea. */
+static const char *hint_of(const struct context *context, const struct reply *reply,
+                           const struct err *err)
+{
+    /* libcurl has many codes for it and names the thing in all of their texts. */
+    if (err->code == ERR_UNAVAILABLE && strstr(err->text, "certificate") != NULL)
+        return context->ca_file == NULL
+                   ? "--ca-file FILE (or STELLAR_CA) names the server's authority: its DATA/ca.crt"
+                   : "is --ca-file the authority of this server, and does it know this name?";
+    if (err->code == ERR_UNAVAILABLE && strncasecmp(context->server, "http://", 7) == 0 &&
+        (strstr(err->text, "connect") != NULL || strstr(err->text, "Empty reply") != NULL))
+        return "is the server running there, and without TLS? else --server https://HOST:PORT";
+    if (err->code == ERR_OK && reply->answer.status == 401 && context->token == NULL)
+        return "stellarctl login -u NAME, or --token-file FILE: the first one is in the server's "
+               "DATA/admin.token";
+    return NULL;
+}
+
 void context_explain(struct context *context, const struct reply *reply, const struct err *err)
 {
     if (err->code != ERR_OK) {
@@ -252,6 +270,9 @@ void context_explain(struct context *context, const struct reply *reply, const s
     } else {
         context_error(context, "the server answered with status %ld", reply->answer.status);
     }
+    const char *hint = context->output == OUTPUT_JSON ? NULL : hint_of(context, reply, err);
+    if (hint != NULL)
+        fprintf(context->err, "  hint: %s\n", hint);
 }
 
 enum exit_code context_call(struct context *context, const struct call *call, struct reply *out)

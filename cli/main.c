@@ -52,6 +52,8 @@ static enum err_code check_words(const struct command *command, const struct arg
         if (!command_takes(command, arguments->given[i].option))
             return err_set(err, ERR_INVALID, "%s takes no --%s", command->name,
                            option_rows[arguments->given[i].option].name);
+    if (arguments_has(arguments, OPTION_OVERRIDE) && !arguments_has(arguments, OPTION_REASON))
+        return err_set(err, ERR_INVALID, "--override needs --reason TEXT: it is kept in the audit");
     return ERR_OK;
 }
 
@@ -95,6 +97,8 @@ enum exit_code command_main(int argc, char **argv, struct context *context)
     struct arguments arguments;
     struct err err = ERR_INIT;
     size_t used = 0;
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) /* as other programs have it */
+        return cmd_version(context, NULL);
     if (arguments_parse(argc - 1, argv + 1, &arguments, &err) != ERR_OK) {
         context_fail(context, &err);
         return EXIT_USAGE;

@@ -269,6 +269,11 @@ def rollouts_are_steered(tap, server):
     tap.ok(paused.returncode == DONE and f"rollout {name}: paused" in paused.stdout, "paused",
            paused)
     tap.equal(ctl.json("rollout", "show", name)["state"], "paused", "shown so")
+    shown = ctl("rollout", "show", name)
+    tap.ok(shown.stdout.startswith(f"rollout {name}: paused\n") and "RECEIPTS" in shown.stdout
+           and f"stellarctl rollout resume {name}" in shown.stderr, "with gates and what to do", shown)
+    nodes = ctl("rollout", "nodes", name, "-o", "csv")
+    tap.ok(nodes.stdout.startswith("NODE,WAVE,STATE,PROBLEM\nn1,1,"), "its nodes", nodes)
     must_do(ctl("rollout", "resume", name))
     tap.equal(ctl("rollout", "pause", "r-999").returncode, MISSING, "3: no such rollout")
     must_do(ctl("rollout", "rollback", name, "--reason", "test"))
@@ -277,6 +282,31 @@ def rollouts_are_steered(tap, server):
     last = json.loads(ended.stdout.splitlines()[-1])
     tap.ok(ended.returncode == REFUSED and last["state"] == "rolled-back",
            "a watch ends with the rollout, 1: rolled back", ended)
+
+
+def people_and_images_are_made(tap, server):
+    ctl = Ctl(server)
+    made = ctl("user", "create", "eva", "--role", "operator", stdin="correct horse battery\n")
+    tap.ok(made.returncode == DONE and "user eva: created" in made.stdout, "a user is made", made)
+    short = ctl("user", "create", "bob", "--role", "operator", stdin="short\n")
+    tap.ok(short.returncode == REFUSED and "12 to 128" in short.stderr, "a short password", short)
+    must_do(ctl("user", "password", "eva", stdin="another horse battery\n"))
+    eva = Ctl(server, token="")
+    del eva.env["STELLAR_TOKEN"]
+    no = eva("login", "-u", "eva", stdin="correct horse battery\n")
+    tap.equal(no.returncode, AUTH, "the old password is over")
+    must_do(eva("login", "-u", "eva", stdin="another horse battery\n"))
+    must_do(eva("user", "password", "eva", stdin="another horse battery\nthe third horse\n"))
+    tap.equal(eva("user", "password", "eva", stdin="wrong horse\nthe fourth horse\n").returncode,
+              REFUSED, "one's own needs the old one")
+    image = ctl.file("fw.bin", "firmware")
+    words = ("image", "upload", image, "mlx5_core", "22.41.1000", "--psid", "MT_0000000359")
+    first, again = ctl(*words), ctl(*words)
+    tap.ok(first.returncode == DONE and ": created" in first.stdout, "an image is stored", first)
+    tap.ok(again.returncode == DONE and ": unchanged" in again.stdout, "and once only", again)
+    row = ctl.json("get", "images")["items"][0]
+    tap.ok(row["name"] == "fw.bin" and row["psids"] == ["MT_0000000359"] and row["size_bytes"] == 8,
+           "with name and boards", row)
 
 
 def the_audit_is_verified(tap, server):
@@ -404,6 +434,7 @@ def manual_names_every_option(tap, server):
 if __name__ == "__main__":
     run([every_operation_is_reached, every_read_works, kinds_are_shown, documents_make_the_round,
          exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, rollouts_are_steered,
+         people_and_images_are_made,
          the_audit_is_verified, events_are_watched,
          answers_go_to_files, hostile_text_stays_text, completion_works,
          manual_names_every_option])

@@ -54,6 +54,10 @@ static void wrong_command_lines_are_usage_and_say_why(void **state)
         {{"help", "nothing"}, "there is no command 'nothing'"},
         {{"get", "nodes", "--profile", "x"}, "there is no profile 'x'"},
         {{"get", "nodes", "--token-file", "/nowhere"}, "cannot read /nowhere"},
+        {{"apply", "-f", "x", "--override", "r"}, "--override needs --reason"},
+        {{"user", "create", "x"}, "user create needs --role"},
+        {{"user"}, "user what?"},
+        {{"image", "upload", "/nowhere", "c", "1"}, "cannot read /nowhere"},
         {{"get", "nodes", "--timeout", "soon"}, "a time such as"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

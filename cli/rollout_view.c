@@ -1,0 +1,223 @@
+/*
+ * cli/rollout_view.c - see rollout_view.h.
+ */
+#include "cli/rollout_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "cli/view.h"
+
+#define CELL_MAX 512
+
+static const struct view rows_view = {"id",
+                                      {{"ID", "id", false, false},
+                                       {"STATE", "state", false, true},
+                                       {"WAVE", "wave", false, false},
+                                       {"NODES", "nodes", false, false},
+                                       {"PROBLEM", "problem", false, false}}};
+static const struct view waves_view = {"wave",
+                                       {{"WAVE", "wave", true, false},
+                                        {"STATE", "state", false, true},
+                                        {"NODES", "nodes", true, false},
+                                        {"RECEIPTS", "receipts", false, false},
+                                        {"FINDINGS", "findings", false, false},
+                                        {"PROBE", "probe", false, false},
+                                        {"NOT AS WANTED", "bad", false, false}}};
+static const struct view preview_view = {"wave",
+                                         {{"WAVE", "wave", true, false},
+                                          {"NODES", "nodes_total", true, false},
+                                          {"STEPS", "steps", true, false},
+                                          {"DISRUPTION", "disruption", false, false},
+                                          {"TENANTS", "tenants", false, false},
+                                          {"NAMES", "nodes", false, false}}};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+static bool is_json(const struct context *context)
+{
+    return context->output == OUTPUT_JSON || context->output == OUTPUT_JSONL;
+}
+
+static void append(char out[CELL_MAX], const char *between, const char *text)
+{
+    size_t len = strlen(out);
+    snprintf(out + len, CELL_MAX - len, "%s%s", len > 0 ? between : "", text);
+}
+
+/* "1 applied, 2 waiting": states without nodes say nothing. */
+static void count_nodes(const json_t *rollout, char out[CELL_MAX])
+{
+    const char *state;
+    json_t *count;
+    out[0] = '\0';
+    json_object_foreach(json_object_get(rollout, "nodes"), state, count)
+    {
+        char one[100];
+        snprintf(one, sizeof(one), "%lld %.60s", (long long)json_integer_value(count), state);
+        if (json_integer_value(count) > 0)
+            append(out, ", ", one);
+    }
+}
+
+/* "2 of 3": the first wave that is not confirmed. */
+static void open_wave(const json_t *rollout, char out[CELL_MAX])
+{
+    const json_t *waves = json_object_get(rollout, "waves");
+    size_t count = json_array_size(waves), at = 0;
+    while (at < count && strcmp(text_of(json_array_get(waves, at), "state"), "confirmed") == 0)
+        at++;
+    out[0] = '\0';
+    if (count > 0)
+        snprintf(out, CELL_MAX, "%zu of %zu", at < count ? at + 1 : count, count);
+}
+
+static json_t *make_row(const json_t *rollout)
+{
+    char nodes[CELL_MAX], wave[CELL_MAX];
+    count_nodes(rollout, nodes);
+    open_wave(rollout, wave);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", text_of(rollout, "id"), "state",
+                     text_of(rollout, "state"), "wave", wave, "nodes", nodes, "problem",
+                     text_of(rollout, "problem"));
+}
+
+/* {"receipts": "ok 1/1", ..., "bad": "n1,n2"} of one wave. */
+static json_t *make_wave(const json_t *wave)
+{
+    char bad[CELL_MAX] = "";
+    size_t i, n;
+    json_t *gate, *node;
+    json_t *row = json_pack("{s:O, s:s, s:O}", "wave", json_object_get(wave, "wave"), "state",
+                            text_of(wave, "state"), "nodes", json_object_get(wave, "nodes"));
+    json_array_foreach(json_object_get(wave, "gates"), i, gate)
+    {
+        char cell[CELL_MAX];
+        snprintf(cell, sizeof(cell), "%.30s %lld/%lld", text_of(gate, "state"),
+                 (long long)json_integer_value(json_object_get(gate, "value")),
+                 (long long)json_integer_value(json_object_get(gate, "wanted")));
+        if (row != NULL)
+            json_object_set_new(row, text_of(gate, "name"), json_string(cell));
+        json_array_foreach(json_object_get(gate, "nodes"), n, node)
+        {
+            const char *name = json_string_value(node);
+            if (name != NULL && strstr(bad, name) == NULL)
+                append(bad, ",", name);
+        }
+    }
+    if (row != NULL)
+        json_object_set_new(row, "bad", json_string(bad));
+    return row;
+}
+
+static enum exit_code print_items(struct context *context, const struct view *view,
+                                  const json_t *items)
+{
+    struct err err = ERR_INIT;
+    return view_print(context, view, items, &err) == ERR_OK ? EXIT_DONE
+                                                            : context_fail(context, &err);
+}
+
+static enum exit_code print_as_json(struct context *context, const json_t *value)
+{
+    struct err err = ERR_INIT;
+    int indent = context->output == OUTPUT_JSON ? 2 : 0;
+    return print_json(context->out, value, indent, &err) == ERR_OK ? EXIT_DONE
+                                                                   : context_fail(context, &err);
+}
+
+static void print_head(struct context *context, const json_t *rollout)
+{
+    static const char *const labels[][2] = {{"message", "message"}, {"problem", "problem"}};
+    char nodes[CELL_MAX];
+    FILE *out = context->out;
+    count_nodes(rollout, nodes);
+    fputs("rollout ", out);
+    print_text(out, text_of(rollout, "id"));
+    fputs(": ", out);
+    print_text(out, text_of(rollout, "state"));
+    fprintf(out, "\n  nodes: ");
+    print_text(out, nodes);
+    fputc('\n', out);
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        const char *text = text_of(rollout, labels[i][1]);
+        if (text[0] == '\0')
+            continue;
+        fprintf(out, "  %s: ", labels[i][0]);
+        print_text(out, text);
+        fputc('\n', out);
+    }
+}
+
+enum exit_code rollout_print(struct context *context, const json_t *rollout)
+{
+    OWN(json) json_t *items = json_array();
+    size_t i;
+    json_t *wave;
+    if (is_json(context))
+        return print_as_json(context, rollout);
+    json_array_foreach(json_object_get(rollout, "waves"), i, wave)
+        json_array_append_new(items, make_wave(wave));
+    if (context->output == OUTPUT_TABLE)
+        print_head(context, rollout);
+    if (context->output == OUTPUT_TABLE && json_array_size(items) == 0)
+        return EXIT_DONE;
+    return print_items(context, &waves_view, items);
+}
+
+enum exit_code rollout_print_preview(struct context *context, const json_t *preview)
+{
+    if (is_json(context))
+        return print_as_json(context, preview);
+    return print_items(context, &preview_view, json_object_get(preview, "waves"));
+}
+
+enum exit_code rollout_print_row(struct context *context, const json_t *rollout)
+{
+    if (is_json(context))
+        return print_as_json(context, rollout);
+    OWN(json) json_t *row = make_row(rollout);
+    OWN(json) json_t *items = json_pack("[O]", row);
+    return print_items(context, &rows_view, items);
+}
+
+bool rollout_same_row(const json_t *before, const json_t *now)
+{
+    if (before == NULL)
+        return false;
+    OWN(json) json_t *old = make_row(before);
+    OWN(json) json_t *new = make_row(now);
+    return json_equal(old, new) &&
+           json_equal(json_object_get(before, "waves"), json_object_get(now, "waves"));
+}
+
+void rollout_print_next(struct context *context, const json_t *rollout)
+{
+    static const struct {
+        const char *state, *text, *command;
+    } nexts[] = {
+        {"preparing", "follow it", "watch"},
+        {"confirming", "the wave has passed and waits for you", "confirm"},
+        {"paused", "go on", "resume"},
+        {"failed", "which nodes, and why", "nodes"},
+    };
+    const char *state = text_of(rollout, "state");
+    if (context->output != OUTPUT_TABLE)
+        return;
+    for (size_t i = 0; i < sizeof(nexts) / sizeof(nexts[0]); i++) {
+        if (strcmp(nexts[i].state, state) != 0)
+            continue;
+        fprintf(context->err, "  %s: stellarctl rollout %s ", nexts[i].text, nexts[i].command);
+        print_text(context->err, text_of(rollout, "id"));
+        const json_t *left = json_object_get(rollout, "confirm_remaining_s");
+        if (json_is_integer(left) && strcmp(state, "confirming") == 0)
+            fprintf(context->err, " (within %lld s, then its nodes go back)",
+                    (long long)json_integer_value(left));
+        fputc('\n', context->err);
+    }
+}
