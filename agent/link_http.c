@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/backoff.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -29,6 +30,8 @@ static const struct channel_kind kinds[CHANNEL_COUNT] = {
     [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", "plan", LINK_WAITING},
 };
 
+#define REQUEST_ID_SIZE 24
+
 struct link_http;
 
 struct channel {
@@ -40,6 +43,7 @@ struct channel {
     bool waiting; /* the timer is armed */
     bool newer;   /* body changed while its request was running */
     uint64_t request;
+    char request_id[REQUEST_ID_SIZE]; /* of the last one, as the server's log and audit have it */
     struct loop_timer *timer;
     struct backoff backoff;
 };
@@ -116,9 +120,16 @@ static void send_now(struct channel *channel)
                  link->known, LINK_POLL_WAIT_S);
     else
         snprintf(url, sizeof(url), "%s%s", link->server, channel->kind->path);
+    char header[REQUEST_ID_SIZE + 16];
+    uint64_t number;
+    random_bytes(&number, sizeof(number));
+    snprintf(channel->request_id, sizeof(channel->request_id), "agent-%016llx",
+             (unsigned long long)number);
+    snprintf(header, sizeof(header), "X-Request-Id: %s", channel->request_id);
     struct http_request request = {
         .method = channel->kind->method,
         .url = url,
+        .headers = {header},
         .bearer = link->token,
         .ca_file = link->ca_file,
         .cert_file = link->identity,
@@ -184,8 +195,9 @@ static void say_refused(const struct channel *channel, const struct http_respons
     const char *hint = response->status == 401 || response->status == 403
                            ? denied_hint(channel->link, response, text)
                            : text;
-    log_error("agent", "node %s: server %s refuses the %s with %ld: %s", channel->link->node,
-              channel->link->server, channel->kind->what, response->status, hint);
+    log_error("agent", "node %s: server %s refuses the %s with %ld (request %s): %s",
+              channel->link->node, channel->link->server, channel->kind->what, response->status,
+              channel->request_id, hint);
 }
 
 /* The body was delivered, or never will be. */

@@ -257,6 +257,12 @@ static void put(struct world *world, void (*deliver)(struct link *link, const js
         world_open(world, answers_, sizeof(answers_) / sizeof(answers_[0]));                       \
     } while (0)
 
+static const char *request_id_of(const char *request)
+{
+    static const char name[] = "X-Request-Id: ";
+    return strstr(request, name) + sizeof(name) - 1;
+}
+
 static void everything_is_sent_with_the_token_where_it_belongs(void **state)
 {
     (void)state;
@@ -274,8 +280,13 @@ static void everything_is_sent_with_the_token_where_it_belongs(void **state)
     assert_int_equal(count_requests(&world, "PUT /v1/agent/state HTTP/1.1\r\n"), 1);
     assert_int_equal(count_requests(&world, "POST /v1/agent/receipts HTTP/1.1\r\n"), 1);
     assert_int_equal(count_requests(&world, PLAN_REQUEST "?known=sha256:00&wait=25s HTTP/1.1"), 1);
-    for (size_t i = 0; i < world.request_count; i++)
+    for (size_t i = 0; i < world.request_count; i++) {
         assert_contains(world.requests[i], "\r\nAuthorization: Bearer " TOKEN "\r\n");
+        assert_contains(world.requests[i], "\r\nX-Request-Id: agent-");
+        for (size_t k = 0; k < i; k++)
+            assert_true(strncmp(request_id_of(world.requests[i]), request_id_of(world.requests[k]),
+                                strlen("agent-0123456789abcdef\r")) != 0);
+    }
     world_close(&world);
 }
 
