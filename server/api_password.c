@@ -124,13 +124,13 @@ static bool read_request(struct password_task *pt, struct request *request)
     struct err err = ERR_INIT;
     finding_list_init(&findings);
     json_reader_init(&r, request_json(request), "", &findings);
-    bool old = read_text(&r, "old", false, 1, pt->job.given, sizeof(pt->job.given));
-    bool new = read_text(&r, "new", true, 1, pt->job.chosen, sizeof(pt->job.chosen));
+    bool has_old = read_text(&r, "old", false, 1, pt->job.given, sizeof(pt->job.given));
+    bool has_new = read_text(&r, "new", true, 1, pt->job.chosen, sizeof(pt->job.chosen));
     json_reader_bool(&r, "end_tokens", false, &pt->end_tokens);
     json_reader_end(&r);
-    if (new &&password_check(pt->job.chosen, pt->name, &err) != ERR_OK)
+    if (has_new && password_check(pt->job.chosen, pt->name, &err) != ERR_OK)
         read_problem(&r, "new", "%s", err.text);
-    if (pt->self && !old)
+    if (pt->self && !has_old)
         read_problem(&r, "old", "your own password is changed with the old one");
     if (!finding_list_has_errors(&findings))
         return true;

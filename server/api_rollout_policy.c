@@ -51,14 +51,7 @@ static void each_node(struct write *w, world_node_fn *fn, void *arg)
 static enum err_code store(struct write *w, struct db_tx *tx, struct err *err)
 {
     struct policy_write *pw = (struct policy_write *)w;
-    const char *message = request_query(w->request, "message");
-    const struct db_revision row = {.doc = w->subject,
-                                    .body = w->text,
-                                    .digest = w->digest,
-                                    .author = request_principal(w->request)->name,
-                                    .message = message == NULL ? "" : message,
-                                    .origin = "upload"};
-    enum err_code code = document_put(tx, &row, &w->revision, err);
+    enum err_code code = write_revision(w, tx, err);
     if (code == ERR_OK && pw->begins)
         code = releases_begin(&pw->releases, w->app, tx, err);
     if (code == ERR_OK && pw->ends)

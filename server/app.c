@@ -14,11 +14,11 @@
 #include "base/log.h"
 #include "db/catalogue.h"
 #include "db/tables.h"
+#include "server/admin_token.h"
 #include "server/app_tls.h"
 #include "server/enrol.h"
-#include "server/images.h"
-#include "server/admin_token.h"
 #include "server/identity.h"
+#include "server/images.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
 #include "server/route.h"
@@ -63,8 +63,8 @@ static enum err_code on_start(void *arg, struct db_tx *tx, struct err *err)
     if (code != ERR_OK)
         return code;
     event_hub_start(app->events, newest);
-    planner_reload(
-        app); /* compiled when the store is idle: a large fleet must not delay the start */
+    /* Compiled when the store is idle: a large fleet must not delay the start. */
+    planner_reload(app);
     planner_committed(app);
     return ERR_OK;
 }
@@ -253,8 +253,7 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     if (code == ERR_OK)
         code = db_write_wait(app->db, prepare_store, app, err);
     if (code == ERR_OK)
-        if (code == ERR_OK)
-            code = open_images(app, config->data_dir, err);
+        code = open_images(app, config->data_dir, err);
     if (code == ERR_OK)
         auth_set_rates(app->auth, config->rate_token, config->rate_tenant);
     if (code == ERR_OK)

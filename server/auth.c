@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/mac.h"
+#include "base/text.h"
 
 #define AUTH_BUCKETS   4096
 #define TENANT_BUCKETS 256
@@ -88,10 +90,7 @@ void auth_set_rates(struct auth *auth, uint32_t per_token, uint32_t per_tenant)
 
 static struct auth_tenant **tenant_place(struct auth *auth, const char *name)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a: names are checked, and few */
-    for (const char *p = name; *p != '\0'; p++)
-        hash = (hash ^ (unsigned char)*p) * 16777619u;
-    struct auth_tenant **at = &auth->tenants[hash % TENANT_BUCKETS];
+    struct auth_tenant **at = &auth->tenants[text_hash(name) % TENANT_BUCKETS];
     while (*at != NULL && strcmp((*at)->name, name) != 0)
         at = &(*at)->next;
     return at;
@@ -241,15 +240,6 @@ void auth_expire(struct auth *auth)
 
 /* Checks -------------------------------------------------------------------------------------- */
 
-/* The digests of two tokens: the same time wherever they differ. */
-static bool digest_equal(const char a[DIGEST_TEXT_MAX], const char b[DIGEST_TEXT_MAX])
-{
-    unsigned differences = 0;
-    for (size_t i = 0; i < DIGEST_TEXT_MAX - 1; i++)
-        differences |= (unsigned char)a[i] ^ (unsigned char)b[i];
-    return differences == 0;
-}
-
 static bool prefix_of_peer(const struct sockaddr *peer, struct ip_prefix *out)
 {
     *out = (struct ip_prefix){.family = AF_INET, .prefix_len = 32};
@@ -301,7 +291,7 @@ static struct auth_token *find(struct auth *auth, const char hash[DIGEST_TEXT_MA
 {
     struct auth_token *found = NULL;
     for (struct auth_token *t = auth->buckets[bucket_of(hash)]; t != NULL; t = t->next)
-        if (digest_equal(t->hash, hash))
+        if (bytes_equal_secret(t->hash, hash, DIGEST_TEXT_MAX - 1))
             found = t;
     return found;
 }

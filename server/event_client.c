@@ -32,8 +32,7 @@ static void pieces_free(struct event_piece *piece)
     }
 }
 
-/* Pages of the store ---------------------------------------------------------------------------
- */
+/* Pages of the store -------------------------------------------------------------------------- */
 
 static bool on_event(void *arg, const struct db_event *event)
 {

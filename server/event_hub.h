@@ -57,8 +57,7 @@ void event_hub_add(struct event_hub *hub, const struct db_event *event);
 void event_hub_poke(struct event_hub *hub);
 
 /* Answers the request with a stream, whose pages come from db, of what the filter takes, from the
- * event after `after` on
- * (-1 = from now). 429 at the limits above. */
+ * event after `after` on (-1 = from now). 429 at the limits above. */
 void event_hub_open(struct event_hub *hub, struct db *db, struct request *request,
                     const struct event_filter *filter, int64_t after);
 

@@ -24,11 +24,10 @@
 #define HTTP_BODY_LARGE_MAX  (16 * 1024 * 1024)  /* agent reports */
 #define HTTP_BODY_STREAM_MAX (512 * 1024 * 1024) /* taken in pieces: firmware images */
 #define HTTP_URL_MAX         4096
-#define HTTP_REQUEST_DEADLINE_MS                                                                   \
-    30000 /* from the first byte of the head to the end of the body                                \
-           */
 #define HTTP_PARAMS_MAX      4
 #define HTTP_REQUEST_ID_SIZE 40
+/* From the first byte of the head to the end of the body. */
+#define HTTP_REQUEST_DEADLINE_MS 30000
 
 struct http_server;
 struct tls;

@@ -47,12 +47,13 @@
 
 struct tls_identity;
 
-enum tls_peer {                       /* what a connection's client has shown */
-                TLS_PEER_UNKNOWN = 0, /* not looked at yet */
-                TLS_PEER_NONE,
-                TLS_PEER_GOOD,      /* our authority signed it for a client, and it is in force */
-                TLS_PEER_EXPIRED,   /* it was so once */
-                TLS_PEER_UNTRUSTED, /* any other */
+/* What a connection's client has shown. */
+enum tls_peer {
+    TLS_PEER_UNKNOWN = 0, /* not looked at yet */
+    TLS_PEER_NONE,
+    TLS_PEER_GOOD,      /* our authority signed it for a client, and it is in force */
+    TLS_PEER_EXPIRED,   /* it was so once */
+    TLS_PEER_UNTRUSTED, /* any other */
 };
 
 struct conn { /* one TCP connection */

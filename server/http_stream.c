@@ -16,9 +16,8 @@
 #include "base/log.h"
 #include "server/http_core.h"
 
-#define STREAM_PIECE                                                                               \
-    (16 * 1024) /* at most, of one piece; the connection's memory may allow less                   \
-                 */
+/* Of one piece at most; the connection's memory may allow less. */
+#define STREAM_PIECE (16 * 1024)
 
 struct stream {
     atomic_uint refs;

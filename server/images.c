@@ -70,8 +70,7 @@ static enum err_code disk_err(struct err *err, int number, const char *what)
     return err_set_errno(err, ERR_IO, number, "%s", what);
 }
 
-/* The images' thread ---------------------------------------------------------------------------
- */
+/* The images' thread -------------------------------------------------------------------------- */
 
 static enum err_code check_room(const struct upload *upload, struct err *err)
 {

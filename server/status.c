@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/api.h"
 
 struct row {
     char name[NAME_SIZE];
@@ -179,12 +180,6 @@ void status_fleet(struct status *status, struct fleet_status *out)
     pthread_rwlock_unlock(&status->lock);
 }
 
-static void set_text(json_t *object, const char *key, const char *text)
-{
-    if (text[0] != '\0')
-        json_object_set_new(object, key, json_string(text));
-}
-
 static json_t *row_to_json(const struct row *row, int64_t now_us)
 {
     char etag[32], seen[CLOCK_TEXT_MAX];
@@ -200,17 +195,17 @@ static json_t *row_to_json(const struct row *row, int64_t now_us)
     json_object_set_new(item, "etag", json_string(etag));
     json_object_set_new(item, "in_sync", json_boolean(row->sync == NODE_IN_SYNC));
     json_object_set_new(item, "sync", json_string(node_sync_name(row->sync)));
-    set_text(item, "digest", row->digest);
-    set_text(item, "released", row->released);
+    api_set_text(item, "digest", row->digest);
+    api_set_text(item, "released", row->released);
     if (row->rollout != 0) {
         char id[ROLLOUT_ID_SIZE];
         rollout_id(row->rollout, id);
         json_object_set_new(item, "rollout", json_string(id));
     }
-    set_text(item, "problem", row->problem);
+    api_set_text(item, "problem", row->problem);
     if (row->receipt.id != 0) {
         json_object_set_new(item, "generation_applied", json_integer(row->receipt.generation));
-        set_text(item, "observed", row->receipt.observed);
+        api_set_text(item, "observed", row->receipt.observed);
         json_object_set_new(item, "result", json_string(receipt_result_name(row->receipt.result)));
     }
     if (seen_us != 0) {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "db/tables.h"
-#include "server/rollouts.h"
 #include "server/identity.h"
+#include "server/rollouts.h"
 
 struct load {
     struct app *app;
@@ -73,9 +73,8 @@ static enum err_code load_tenant(struct load *load, const struct db_tenant *row)
     bytes_digest(row->body, strlen(row->body), tenant->digest);
     snprintf(key, sizeof(key), "tenant/%s", row->name);
     code = show(load, key, row->body, row->revision, tenant->digest);
-    if (code == ERR_OK) {
+    if (code == ERR_OK)
         world_swap_tenant(load->world, tenant->name, &tenant);
-    }
     return code;
 }
 
