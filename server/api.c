@@ -4,11 +4,23 @@
 #include "server/api.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "db/tables.h"
 #include "fleet/name.h"
+
+void *api_alloc(struct request *request, size_t size)
+{
+    struct err err = ERR_INIT;
+    void *memory = calloc(1, size);
+    if (memory != NULL)
+        return memory;
+    err_nomem(&err);
+    request_reply_err(request, &err);
+    return NULL;
+}
 
 void api_reply_published(struct request *request, const char *key, const char *what)
 {
@@ -45,13 +57,13 @@ void api_set_text(json_t *object, const char *key, const char *text)
         json_object_set_new(object, key, json_string(text));
 }
 
-void api_reply_later(struct request *request, int64_t wait_s)
+void api_reply_later(struct request *request, int64_t wait_s, const char *what)
 {
     char seconds[24];
     snprintf(seconds, sizeof(seconds), "%lld", (long long)wait_s);
     request_set_header(request, "Retry-After", seconds);
     request_reply_problem(request, 429, "too-many-attempts", NULL, NULL,
-                          "too many wrong passwords; try again in %s s", seconds);
+                          "too many wrong %s; try again in %s s", what, seconds);
 }
 
 const char *api_own_tenant(const struct request *request)

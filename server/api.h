@@ -136,7 +136,6 @@ void api_audit_verify(struct request *request);
 void api_audit_receipts(struct request *request);
 /* api_events.c */
 void api_events_list(struct request *request);
-
 /* api_operations.c */
 void api_operations_list(struct request *request);
 void api_operation_get(struct request *request);
@@ -148,14 +147,16 @@ void api_import(struct request *request);
 
 /* Shared by the handlers (api.c) --------------------------------------------------------------- */
 
+/* Zeroed memory of a handler's own, to be freed; NULL when it has replied (no memory). */
+void *api_alloc(struct request *request, size_t size);
 /* Replies with the blob under `key`, or 404 with the text. */
 void api_reply_published(struct request *request, const char *key, const char *what);
 /* A name from the path that becomes a new thing's name: false when it is no name (422 replied). */
 bool api_check_name(struct request *request, const char *name, const char *what);
 void api_set_time(json_t *object, const char *key, int64_t wall_us);  /* 0 is left out */
 void api_set_text(json_t *object, const char *key, const char *text); /* "" and NULL are left out */
-/* 429 too-many-attempts, from the handler itself. */
-void api_reply_later(struct request *request, int64_t wait_s);
+/* 429 too-many-attempts; what was wrong: "passwords". From the handler itself. */
+void api_reply_later(struct request *request, int64_t wait_s, const char *what);
 /* The caller's tenant when it is a tenant's role, else NULL. */
 const char *api_own_tenant(const struct request *request);
 /* Rows older than *out_us are not for the caller: they tell of another tenant that had its name

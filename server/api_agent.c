@@ -109,12 +109,9 @@ void api_agent_inventory(struct request *request)
     const json_t *document = request_json(request);
     if (!check_node(request, json_string_value(json_object_get(document, "node"))))
         return;
-    struct inventory_write *iw = calloc(1, sizeof(*iw));
-    if (iw == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct inventory_write *iw = api_alloc(request, sizeof(*iw));
+    if (iw == NULL)
         return;
-    }
     struct write *w = &iw->base;
     if (!write_init(w, &inventory_kind, request))
         return;
@@ -285,12 +282,9 @@ void api_agent_receipt(struct request *request)
     struct err err = ERR_INIT;
     char digest[DIGEST_TEXT_MAX];
     size_t len;
-    struct receipt_task *rt = calloc(1, sizeof(*rt));
-    if (rt == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct receipt_task *rt = api_alloc(request, sizeof(*rt));
+    if (rt == NULL)
         return;
-    }
     task_init(&rt->base, request, run_receipt, release_receipt);
     rt->base.settle = settle_receipt;
     snprintf(rt->node, sizeof(rt->node), "%s", request_principal(request)->node);
@@ -429,12 +423,9 @@ static void settle_state(struct task *task)
 void api_agent_state(struct request *request)
 {
     struct err err = ERR_INIT;
-    struct state_task *st = calloc(1, sizeof(*st));
-    if (st == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct state_task *st = api_alloc(request, sizeof(*st));
+    if (st == NULL)
         return;
-    }
     state_init(&st->state);
     task_init(&st->base, request, run_state, release_state);
     st->base.settle = settle_state;

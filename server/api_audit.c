@@ -153,12 +153,9 @@ void api_audit_verify(struct request *request)
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
     const char *anchor = request_query(request, "anchor");
-    struct verifying *verifying = calloc(1, sizeof(*verifying));
-    if (verifying == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct verifying *verifying = api_alloc(request, sizeof(*verifying));
+    if (verifying == NULL)
         return;
-    }
     request_own(request, verifying, free);
     verifying->request = request;
     if (anchor != NULL && !anchor_read(anchor, &verifying->check)) {
@@ -172,11 +169,16 @@ void api_audit_verify(struct request *request)
 
 /* Receipts ------------------------------------------------------------------------------------- */
 
+struct change_look {
+    json_t *row; /* owned */
+    int64_t generation;
+};
+
 static bool take_row(void *arg, const struct db_audit *row)
 {
-    struct page *page = arg;
-    page->extra = json_pack("{so}", "audit", row_to_json(row));
-    page->since_us = row->generation; /* of this page: the generation that is looked for */
+    struct change_look *look = arg;
+    look->row = json_pack("{so}", "audit", row_to_json(row));
+    look->generation = row->generation;
     return false;
 }
 
@@ -197,10 +199,13 @@ static enum err_code read_receipts(struct db_ro *ro, struct page *page, struct e
     int64_t id = 0;
     if (!event_id_parse(request_param(page->request, 0), &id))
         return err_set(err, ERR_NOT_FOUND, "there is no such audit row");
-    enum err_code code = audit_get(ro, id, take_row, page, err);
-    if (code != ERR_OK || page->since_us == 0)
+    struct change_look look = {.row = NULL};
+    enum err_code code = audit_get(ro, id, take_row, &look, err);
+    page->extra = look.row;
+    if (code != ERR_OK || look.generation == 0)
         return code; /* no change of the desired state: no node has to answer */
-    return receipts_since(ro, page->since_us, page->after, page_limit(page), on_receipt, page, err);
+    return receipts_since(ro, look.generation, page->after, page_limit(page), on_receipt, page,
+                          err);
 }
 
 void api_audit_receipts(struct request *request)

@@ -90,15 +90,11 @@ static enum err_code run_revoke(struct db_tx *tx, struct task *task, struct err 
 
 void api_node_certificates_delete(struct request *request)
 {
-    struct err err = ERR_INIT;
     if (!api_check_name(request, request_param(request, 0), "node"))
         return;
-    struct revoke_task *rt = calloc(1, sizeof(*rt));
-    if (rt == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct revoke_task *rt = api_alloc(request, sizeof(*rt));
+    if (rt == NULL)
         return;
-    }
     task_init(&rt->base, request, run_revoke, release);
     snprintf(rt->node, sizeof(rt->node), "%s", request_param(request, 0));
     task_submit(&rt->base);

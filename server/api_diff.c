@@ -112,12 +112,9 @@ static void start(struct request *request, const char *doc)
     static const char *const types[] = {"application/json", "text/x-diff", "text/plain", NULL};
     const char *from = request_query(request, "from"), *to = request_query(request, "to");
     struct err err = ERR_INIT;
-    struct diff *d = calloc(1, sizeof(*d));
-    if (d == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct diff *d = api_alloc(request, sizeof(*d));
+    if (d == NULL)
         return;
-    }
     d->app = request_app(request);
     d->request = request;
     d->as_text = request_accept(request, types) != 0;

@@ -60,13 +60,9 @@ static void release(struct task *task)
 static struct enrol_task *start(struct request *request,
                                 enum err_code (*run)(struct db_tx *, struct task *, struct err *))
 {
-    struct err err = ERR_INIT;
-    struct enrol_task *et = calloc(1, sizeof(*et));
-    if (et == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct enrol_task *et = api_alloc(request, sizeof(*et));
+    if (et == NULL)
         return NULL;
-    }
     task_init(&et->base, request, run, release);
     return et;
 }
@@ -313,7 +309,6 @@ static enum err_code run_enrol(struct db_tx *tx, struct task *task, struct err *
 static bool may_try(struct request *request, struct enrol_task *et)
 {
     const char *token = json_string_value(json_object_get(request_json(request), "join_token"));
-    char seconds[24];
     int64_t wait_s;
     if (token == NULL)
         return true; /* read_body() says so */
@@ -323,11 +318,7 @@ static bool may_try(struct request *request, struct enrol_task *et)
         et->attempt = ATTEMPT_OPEN;
         return true;
     }
-    snprintf(seconds, sizeof(seconds), "%lld", (long long)wait_s);
-    request_set_header(request, "Retry-After", seconds);
-    request_reply_problem(request, 429, "too-many-attempts", NULL, NULL,
-                          "too many join tokens that were wrong came from %s; try again in %s s",
-                          et->peer, seconds);
+    api_reply_later(request, wait_s, "join tokens");
     return false;
 }
 

@@ -50,12 +50,9 @@ static void done(void *arg, enum err_code code, const struct err *err)
 void api_export(struct request *request)
 {
     struct err err = ERR_INIT;
-    struct export *export = calloc(1, sizeof(*export));
-    if (export == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct export *export = api_alloc(request, sizeof(*export));
+    if (export == NULL)
         return;
-    }
     export->app = request_app(request);
     export->request = request;
     if (db_read(export->app->db, read, done, export, &err) != ERR_OK)

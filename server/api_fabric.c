@@ -102,13 +102,9 @@ static const struct write_kind fabric_put_kind = {
 /* NULL when it has replied. */
 static struct write *start(struct request *request)
 {
-    struct err err = ERR_INIT;
-    struct fabric_write *fw = calloc(1, sizeof(*fw));
-    if (fw == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct fabric_write *fw = api_alloc(request, sizeof(*fw));
+    if (fw == NULL)
         return NULL;
-    }
     if (!write_init(&fw->base, &fabric_put_kind, request))
         return NULL;
     strcpy(fw->base.subject, "fabric");

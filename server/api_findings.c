@@ -80,12 +80,9 @@ void api_node_findings(struct request *request)
         request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no such node");
         return;
     }
-    struct node_look *look = calloc(1, sizeof(*look));
-    if (look == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct node_look *look = api_alloc(request, sizeof(*look));
+    if (look == NULL)
         return;
-    }
     look->request = request;
     snprintf(look->node, sizeof(look->node), "%s", node);
     finding_list_init(&look->findings);
@@ -106,6 +103,8 @@ struct fleet_look {
     char owner[NAME_SIZE + 1];
     int after; /* index of the owner's last finding that was shown */
     bool full;
+    int rows; /* of this page of the store's switches */
+    char last_switch[NAME_SIZE];
 };
 
 static bool is_wanted(const struct fleet_look *look, const struct finding *finding)
@@ -144,6 +143,8 @@ static bool on_switch(void *arg, const struct db_switch *row)
     OWN_FINDINGS struct finding_list findings;
     finding_list_init(&findings);
     OWN(json) json_t *document = json_loads(row->body, 0, NULL);
+    look->rows++;
+    snprintf(look->last_switch, sizeof(look->last_switch), "%s", row->name);
     snprintf(owner, sizeof(owner), "~%s", row->name);
     if (document == NULL || switch_from_json(document, "", row->name, &info, NULL, NULL) != ERR_OK)
         return true;
@@ -154,10 +155,15 @@ static bool on_switch(void *arg, const struct db_switch *row)
 static enum err_code each_switch(struct db_ro *ro, struct fleet_look *look, struct err *err)
 {
     char after[PAGE_KEY_SIZE] = "";
+    enum err_code code;
     if (look->owner[0] == '~')
         key_before(look->owner + 1, after);
-    /* One page of switches is more findings than one page of these. */
-    return switch_list(ro, after, DB_PAGE_MAX, on_switch, look, err);
+    do {
+        look->rows = 0;
+        code = switch_list(ro, after, DB_PAGE_MAX, on_switch, look, err);
+        snprintf(after, sizeof(after), "%s", look->last_switch);
+    } while (code == ERR_OK && look->rows == DB_PAGE_MAX && !look->full);
+    return code;
 }
 
 static enum err_code read_all(struct db_ro *ro, struct page *page, struct err *err)

@@ -203,12 +203,9 @@ void api_image_post(struct request *request)
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
     const char *reason = request_query(request, "reason");
-    struct image_post *post = calloc(1, sizeof(*post));
-    if (post == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct image_post *post = api_alloc(request, sizeof(*post));
+    if (post == NULL)
         return;
-    }
     request_own(request, post, post_free);
     post->app = app;
     post->request = request;
@@ -297,12 +294,9 @@ static void look_at(struct request *request, bool content)
 {
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
-    struct image_look *look = calloc(1, sizeof(*look));
-    if (look == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct image_look *look = api_alloc(request, sizeof(*look));
+    if (look == NULL)
         return;
-    }
     *look = (struct image_look){.app = app, .request = request, .content = content};
     enum err_code code = db_read(app->db, read_image, image_done, look, &err);
     if (code != ERR_OK)
@@ -393,13 +387,9 @@ static void release_delete(struct task *task)
 
 void api_image_delete(struct request *request)
 {
-    struct err err = ERR_INIT;
-    struct image_delete *del = calloc(1, sizeof(*del));
-    if (del == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct image_delete *del = api_alloc(request, sizeof(*del));
+    if (del == NULL)
         return;
-    }
     task_init(&del->base, request, run_delete, release_delete);
     const char *id = request_param(request, 0);
     if (strlen(id) < sizeof(del->id))

@@ -172,7 +172,10 @@ static enum err_code run_start(struct db_tx *tx, struct task *task, struct err *
     snprintf(location, sizeof(location), "/v1/operations/%s", import->id);
     task->status = 202;
     task->answer = json_pack("{ss, ss}", "operation", import->id, "location", location);
-    return task->answer == NULL ? err_nomem(err) : ERR_OK;
+    if (task->answer != NULL)
+        return ERR_OK;
+    operations_end(task->app->operations, import->id);
+    return err_nomem(err);
 }
 
 /* Not of a repetition: that one's import is under way, or was. */
@@ -202,9 +205,9 @@ static bool read_parameters(struct request *request, struct import *import)
     if (mode != NULL && !import->replace && strcmp(mode, "merge") != 0)
         request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
                               "mode is merge (the default) or replace");
-    else if (override != NULL && strcmp(override, "bw-limit-floor") != 0)
+    else if (override != NULL && strcmp(override, WRITE_OVERRIDABLE) != 0)
         request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
-                              "only bw-limit-floor can be overridden");
+                              "only " WRITE_OVERRIDABLE " can be overridden");
     else if (override != NULL && (reason == NULL || reason[0] == '\0'))
         request_reply_problem(request, 400, "reason-required", NULL, NULL,
                               "an override needs a reason: add ?reason=, it is kept in the audit");
@@ -217,12 +220,9 @@ static bool read_parameters(struct request *request, struct import *import)
 static struct import *import_new(struct request *request)
 {
     struct err err = ERR_INIT;
-    struct import *import = calloc(1, sizeof(*import));
-    if (import == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct import *import = api_alloc(request, sizeof(*import));
+    if (import == NULL)
         return NULL;
-    }
     import->app = request_app(request);
     finding_list_init(&import->findings);
     bool good = read_parameters(request, import);

@@ -177,16 +177,12 @@ static const struct write_kind node_delete_kind = {
 /* NULL when it has replied. */
 static struct node_write *start(struct request *request, const struct write_kind *kind)
 {
-    struct err err = ERR_INIT;
     const char *node = request_param(request, 0);
     if (!api_check_name(request, node, "node"))
         return NULL;
-    struct node_write *nw = calloc(1, sizeof(*nw));
-    if (nw == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct node_write *nw = api_alloc(request, sizeof(*nw));
+    if (nw == NULL)
         return NULL;
-    }
     struct write *w = &nw->base;
     if (!write_init(w, kind, request))
         return NULL;
@@ -247,8 +243,8 @@ static bool read_filter(struct request *request, struct status_filter *out)
     if (sync == NULL)
         out->sync = NODE_SYNC_COUNT;
     else if (out->sync == NODE_SYNC_COUNT)
-        code =
-            err_set(&err, ERR_INVALID, "sync is one of idle, planning, in-sync, pending, failed");
+        code = err_set(&err, ERR_INVALID,
+                       "sync is one of idle, planning, in-sync, pending, failed, held, confirming");
     if (code != ERR_OK)
         request_reply_problem(request, 400, "invalid-parameter", NULL, NULL, "%s", err.text);
     return code == ERR_OK;

@@ -71,12 +71,9 @@ static void done(void *arg, enum err_code code, const struct err *err)
 static void start(struct request *request, bool cancels)
 {
     struct err err = ERR_INIT;
-    struct one *one = calloc(1, sizeof(*one));
-    if (one == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct one *one = api_alloc(request, sizeof(*one));
+    if (one == NULL)
         return;
-    }
     one->request = request;
     one->app = request_app(request);
     one->cancels = cancels;

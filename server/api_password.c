@@ -145,19 +145,16 @@ void api_user_password(struct request *request)
     const struct principal *who = request_principal(request);
     struct err err = ERR_INIT;
     int64_t wait_s = 0;
-    struct password_task *pt = calloc(1, sizeof(*pt));
-    if (pt == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct password_task *pt = api_alloc(request, sizeof(*pt));
+    if (pt == NULL)
         return;
-    }
     task_init(&pt->base, request, run_password, release);
     user_name_take(request, pt->name);
     pt->self = who->user[0] != '\0' && strcmp(who->user, pt->name) == 0;
     if (!read_request(pt, request)) {
         release(&pt->base);
     } else if (pt->self && !backoff_try(app->backoff, pt->name, request_peer(request), &wait_s)) {
-        api_reply_later(request, wait_s);
+        api_reply_later(request, wait_s, "passwords");
         release(&pt->base);
     } else if (db_read(app->db, read_row, on_row, pt, &err) != ERR_OK) {
         fail(pt, &err);

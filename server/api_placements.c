@@ -209,16 +209,12 @@ static const struct write_kind placement_delete_kind = {
 /* NULL when it has replied. */
 static struct placement_write *start(struct request *request, const struct write_kind *kind)
 {
-    struct err err = ERR_INIT;
     const char *tenant = request_param(request, 0), *job = request_param(request, 1);
     if (!api_check_name(request, tenant, "tenant") || !api_check_name(request, job, "job"))
         return NULL;
-    struct placement_write *pw = calloc(1, sizeof(*pw));
-    if (pw == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct placement_write *pw = api_alloc(request, sizeof(*pw));
+    if (pw == NULL)
         return NULL;
-    }
     struct write *w = &pw->base;
     if (!write_init(w, kind, request))
         return NULL;

@@ -136,7 +136,6 @@ static const struct write_kind policy_delete_kind = {
 /* NULL when it has replied. */
 static struct policy_write *start(struct request *request, const struct write_kind *kind)
 {
-    struct err err = ERR_INIT;
     struct app *app = request_app(request);
     const char *tenant = request_param(request, 0);
     char key[PUBLISH_KEY_SIZE];
@@ -147,12 +146,9 @@ static struct policy_write *start(struct request *request, const struct write_ki
         return NULL;
     }
     blob_unref(known);
-    struct policy_write *pw = calloc(1, sizeof(*pw));
-    if (pw == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct policy_write *pw = api_alloc(request, sizeof(*pw));
+    if (pw == NULL)
         return NULL;
-    }
     struct write *w = &pw->base;
     if (!write_init(w, kind, request))
         return NULL;

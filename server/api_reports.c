@@ -74,12 +74,9 @@ static void start(struct request *request, enum report_part part)
     struct err err = ERR_INIT;
     if (!api_check_name(request, request_param(request, 0), "node"))
         return;
-    struct report *report = calloc(1, sizeof(*report));
-    if (report == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct report *report = api_alloc(request, sizeof(*report));
+    if (report == NULL)
         return;
-    }
     report->request = request;
     report->part = part;
     snprintf(report->node, sizeof(report->node), "%s", request_param(request, 0));

@@ -102,12 +102,9 @@ static void get(struct request *request, const char *doc, const char *number)
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
     char *end;
-    struct one *one = calloc(1, sizeof(*one));
-    if (one == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct one *one = api_alloc(request, sizeof(*one));
+    if (one == NULL)
         return;
-    }
     one->request = request;
     one->number = strtoll(number, &end, 10);
     snprintf(one->doc, sizeof(one->doc), "%s", doc);

@@ -112,12 +112,9 @@ static const struct write_kind rollout_policy_kind = {
 void api_rollout_policy_put(struct request *request)
 {
     struct err err = ERR_INIT;
-    struct policy_write *pw = calloc(1, sizeof(*pw));
-    if (pw == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct policy_write *pw = api_alloc(request, sizeof(*pw));
+    if (pw == NULL)
         return;
-    }
     struct write *w = &pw->base;
     if (!write_init(w, &rollout_policy_kind, request))
         return;

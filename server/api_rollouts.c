@@ -33,6 +33,15 @@ static bool parse_number(struct request *request, int64_t *out)
     return false;
 }
 
+static enum err_code check_room(struct task *task, struct err *err)
+{
+    if (task->app->world->rollout_count < ROLLOUTS_ACTIVE_MAX)
+        return ERR_OK;
+    return task_refuse(task, 409, "rollouts-full", err,
+                       "%d rollouts are under way, as many as may be: let one end first",
+                       ROLLOUTS_ACTIVE_MAX);
+}
+
 /* Made ---------------------------------------------------------------------------------------- */
 
 struct create_task {
@@ -107,10 +116,9 @@ static enum err_code run_create(struct db_tx *tx, struct task *task, struct err 
     if (code == ERR_CONFLICT && pick.status != 0) {
         struct err why = *err;
         code = task_refuse(task, pick.status, pick.code, err, "%.250s", why.text);
-    } else if (code == ERR_OK && task->app->world->rollout_count == ROLLOUTS_ACTIVE_MAX)
-        code = task_refuse(task, 409, "rollouts-full", err,
-                           "%d rollouts are under way, as many as may be: let one end first",
-                           ROLLOUTS_ACTIVE_MAX);
+    } else if (code == ERR_OK) {
+        code = check_room(task, err);
+    }
     if (code == ERR_OK)
         code = make_rollout(ct, tx, &pick, err);
     rollout_pick_release(&pick);
@@ -200,10 +208,9 @@ static enum err_code check_returnable(struct verb_task *vt, struct rollout *r, s
     struct task *task = &vt->base;
     struct app *app = task->app;
     size_t index;
-    if (app->world->rollout_count == ROLLOUTS_ACTIVE_MAX)
-        return task_refuse(task, 409, "rollouts-full", err,
-                           "%d rollouts are under way, as many as may be: let one end first",
-                           ROLLOUTS_ACTIVE_MAX);
+    enum err_code code = check_room(task, err);
+    if (code != ERR_OK)
+        return code;
     for (size_t i = 0; i < r->node_count; i++) {
         const struct world_node *node = world_node_get(app->world, r->nodes[i].name);
         if (node == NULL || r->nodes[i].state == ROLLOUT_NODE_WAITING)
@@ -267,16 +274,12 @@ static void settle_verb(struct task *task)
 
 static void submit_verb(struct request *request, enum rollout_verb verb, const char *action)
 {
-    struct err err = ERR_INIT;
     int64_t number;
     if (!parse_number(request, &number))
         return;
-    struct verb_task *vt = calloc(1, sizeof(*vt));
-    if (vt == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct verb_task *vt = api_alloc(request, sizeof(*vt));
+    if (vt == NULL)
         return;
-    }
     vt->number = number;
     vt->verb = verb;
     vt->action = action;

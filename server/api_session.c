@@ -204,17 +204,14 @@ void api_session_post(struct request *request)
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
     int64_t wait_s = 0;
-    struct login *login = calloc(1, sizeof(*login));
-    if (login == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct login *login = api_alloc(request, sizeof(*login));
+    if (login == NULL)
         return;
-    }
     task_init(&login->base, request, run_login, release);
     if (!read_login(login, request)) {
         release(&login->base);
     } else if (!backoff_try(app->backoff, login->name, request_peer(request), &wait_s)) {
-        api_reply_later(request, wait_s);
+        api_reply_later(request, wait_s, "passwords");
         release(&login->base);
     } else if (db_read(app->db, read_hash, on_hash, login, &err) != ERR_OK) {
         busy(login, &err);
@@ -249,13 +246,9 @@ static enum err_code run_logout(struct db_tx *tx, struct task *task, struct err 
 
 void api_session_delete(struct request *request)
 {
-    struct err err = ERR_INIT;
-    struct login *login = calloc(1, sizeof(*login));
-    if (login == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct login *login = api_alloc(request, sizeof(*login));
+    if (login == NULL)
         return;
-    }
     task_init(&login->base, request, run_logout, release);
     task_submit(&login->base);
 }

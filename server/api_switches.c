@@ -356,12 +356,9 @@ void api_switch_get(struct request *request)
     const char *name = request_param(request, 0);
     if (!api_check_name(request, name, "switch"))
         return;
-    struct switch_get *get = calloc(1, sizeof(*get));
-    if (get == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct switch_get *get = api_alloc(request, sizeof(*get));
+    if (get == NULL)
         return;
-    }
     get->request = request;
     snprintf(get->name, sizeof(get->name), "%s", name);
     enum err_code code = db_read(app->db, read_one, one_done, get, &err);

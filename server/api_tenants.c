@@ -214,16 +214,12 @@ static const struct write_kind tenant_delete_kind = {
 /* NULL when it has replied. */
 static struct tenant_write *start(struct request *request, const struct write_kind *kind)
 {
-    struct err err = ERR_INIT;
     const char *tenant = request_param(request, 0);
     if (!api_check_name(request, tenant, "tenant"))
         return NULL;
-    struct tenant_write *tw = calloc(1, sizeof(*tw));
-    if (tw == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct tenant_write *tw = api_alloc(request, sizeof(*tw));
+    if (tw == NULL)
         return NULL;
-    }
     struct write *w = &tw->base;
     if (!write_init(w, kind, request))
         return NULL;

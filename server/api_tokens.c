@@ -36,13 +36,9 @@ static void release(struct task *task)
 static struct token_task *
 task_new(struct request *request, enum err_code (*run)(struct db_tx *, struct task *, struct err *))
 {
-    struct err err = ERR_INIT;
-    struct token_task *tt = calloc(1, sizeof(*tt));
-    if (tt == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct token_task *tt = api_alloc(request, sizeof(*tt));
+    if (tt == NULL)
         return NULL;
-    }
     task_init(&tt->base, request, run, release);
     return tt;
 }
@@ -427,12 +423,9 @@ void api_token_get(struct request *request)
 {
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
-    struct token_get *get = calloc(1, sizeof(*get));
-    if (get == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct token_get *get = api_alloc(request, sizeof(*get));
+    if (get == NULL)
         return;
-    }
     get->request = request;
     take_id(request, get->id);
     enum err_code code = db_read(app->db, read_token, done, get, &err);

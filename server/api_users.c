@@ -15,9 +15,6 @@
 #include "server/pipeline.h"
 #include "server/task.h"
 
-static const char *const role_words[] = {"admin",        "operator",    "auditor",
-                                         "tenant-admin", "tenant-user", NULL};
-
 struct user_task {
     struct task base;
     struct password_job job; /* of POST */
@@ -41,13 +38,9 @@ static void release(struct task *task)
 static struct user_task *task_new(struct request *request,
                                   enum err_code (*run)(struct db_tx *, struct task *, struct err *))
 {
-    struct err err = ERR_INIT;
-    struct user_task *ut = calloc(1, sizeof(*ut));
-    if (ut == NULL) {
-        err_nomem(&err);
-        request_reply_err(request, &err);
+    struct user_task *ut = api_alloc(request, sizeof(*ut));
+    if (ut == NULL)
         return NULL;
-    }
     task_init(&ut->base, request, run, release);
     return ut;
 }
@@ -189,7 +182,7 @@ static void read_user(struct user_task *ut, const json_t *document, struct findi
     int role = 0;
     json_reader_init(&r, document, "", findings);
     bool named = read_text(&r, "name", true, 1, ut->name, sizeof(ut->name));
-    bool has_role = json_reader_enum(&r, "role", true, role_words, &role);
+    bool has_role = json_reader_enum(&r, "role", true, people_roles, &role);
     bool secret = read_text(&r, "password", true, 1, ut->job.chosen, sizeof(ut->job.chosen));
     read_text(&r, "description", false, 0, ut->description, sizeof(ut->description));
     json_reader_bool(&r, "disabled", false, &ut->disabled);
@@ -197,7 +190,7 @@ static void read_user(struct user_task *ut, const json_t *document, struct findi
     if (secret && password_check(ut->job.chosen, ut->name, &err) != ERR_OK)
         read_problem(&r, "password", "%s", err.text);
     if (has_role)
-        role_from_name(role_words[role], &ut->role);
+        role_from_name(people_roles[role], &ut->role);
     if (!named)
         return;
     if (user_name_check(ut->name, &tenant, &err) != ERR_OK) {
@@ -282,13 +275,13 @@ void api_user_patch(struct request *request)
         return;
     finding_list_init(&findings);
     json_reader_init(&r, request_json(request), "", &findings);
-    ut->has_role = json_reader_enum(&r, "role", false, role_words, &role);
+    ut->has_role = json_reader_enum(&r, "role", false, people_roles, &role);
     ut->has_description =
         read_text(&r, "description", false, 0, ut->description, sizeof(ut->description));
     ut->has_disabled = json_reader_bool(&r, "disabled", false, &ut->disabled);
     json_reader_end(&r);
     if (ut->has_role)
-        role_from_name(role_words[role], &ut->role);
+        role_from_name(people_roles[role], &ut->role);
     if (!finding_list_has_errors(&findings)) {
         task_submit(&ut->base);
         return;

@@ -103,7 +103,8 @@ static struct slot *find(struct backoff *backoff, const unsigned char key[KEY_SI
     }
     if (!make)
         return NULL;
-    *oldest = (struct slot){.failures = 0};
+    /* Not the oldest, or the next key of the set would take its place at once. */
+    *oldest = (struct slot){.last_ns = backoff->clock->mono_ns(backoff->clock)};
     memcpy(oldest->key, key, KEY_SIZE);
     return oldest;
 }

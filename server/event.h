@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "db/tables.h"
+#include "fleet/name.h"
 #include "server/http.h"
 
 #define EVENT_KINDS_MAX    16
@@ -18,8 +19,8 @@
 #define EVENT_SUBJECT_SIZE 192
 
 struct event_filter {
-    char tenant[64];  /* only what is below "tenant/T"; "" = all */
-    int64_t since_us; /* nothing older: it tells of another tenant that had the name before */
+    char tenant[NAME_SIZE]; /* only what is below "tenant/T"; "" = all */
+    int64_t since_us;       /* nothing older: it tells of another tenant that had the name before */
     size_t kind_count;
     char kinds[EVENT_KINDS_MAX][EVENT_KIND_SIZE]; /* "policy.changed", "node.*"; none = all */
     char subject[EVENT_SUBJECT_SIZE];             /* it and what is below it; "" = all */

@@ -84,7 +84,8 @@ enum http_intake_move http_intake_on_data(struct request *request, const char *d
     wait_for_more(request);
     size_t fits = INTAKE_ROOM - intake->len;
     size_t taken = *n < fits ? *n : fits;
-    memcpy(intake->piece + intake->len, data, taken);
+    if (taken > 0) /* else data is NULL */
+        memcpy(intake->piece + intake->len, data, taken);
     intake->len += taken;
     bool last = *n == 0;
     *n -= taken;

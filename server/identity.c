@@ -79,6 +79,9 @@ json_t *user_row_to_json(const struct user_row *row)
     return item;
 }
 
+const char *const people_roles[] = {"admin",        "operator",    "auditor",
+                                    "tenant-admin", "tenant-user", NULL};
+
 bool role_is_tenants(enum role role)
 {
     return role == ROLE_TENANT_ADMIN || role == ROLE_TENANT_USER;

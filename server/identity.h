@@ -45,6 +45,8 @@ bool user_is_managed(const struct request *request, const struct user_row *row);
 /* The 404 of a user that is not there, in a task. */
 enum err_code user_refuse_absent(struct task *task, struct err *err);
 
+/* The roles of people, as json_reader_enum() wants them. */
+extern const char *const people_roles[];
 bool role_is_tenants(enum role role);
 /* The tenant of "NAME@TENANT" into *out ("" = staff), pointing into name. ERR_INVALID. */
 ERR_MUST_CHECK enum err_code user_name_check(const char *name, const char **out, struct err *err);

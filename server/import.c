@@ -331,7 +331,7 @@ static enum err_code judge(struct import *import, struct db_tx *tx, struct err *
     const struct world *world = import->world != NULL ? import->world : import->app->world;
     rules_check(&world->view, &change, &import->findings);
     if (import->override_floor)
-        findings_override(&import->findings, "bw-limit-floor");
+        findings_override(&import->findings, WRITE_OVERRIDABLE);
     return ERR_OK;
 }
 

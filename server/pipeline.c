@@ -42,7 +42,6 @@
 #include "server/audit_text.h"
 #include "server/hardware.h"
 
-#define OVERRIDABLE    "bw-limit-floor"
 #define EVENT_BODY_MAX 256
 #define REFUSED_TEXT   "the document is not valid; see errors"
 
@@ -126,8 +125,9 @@ bool write_init(struct write *w, const struct write_kind *kind, struct request *
                      "message and reason take at most %d bytes each", WRITE_TEXT_MAX);
     else if (override == NULL)
         return true;
-    else if (strcmp(override, OVERRIDABLE) != 0)
-        write_refuse(w, 400, "invalid-parameter", &err, "only %s can be overridden", OVERRIDABLE);
+    else if (strcmp(override, WRITE_OVERRIDABLE) != 0)
+        write_refuse(w, 400, "invalid-parameter", &err, "only %s can be overridden",
+                     WRITE_OVERRIDABLE);
     else if (request_principal(request)->role != ROLE_ADMIN)
         write_refuse(w, 403, "override-denied", &err, "only an admin may override a rule");
     else if (query(request, "reason")[0] == '\0')

@@ -17,8 +17,9 @@
 #include "server/app.h"
 
 #define WRITE_SUBJECT_SIZE (3 * NAME_SIZE)
-#define WRITE_TEXT_MAX     256 /* of ?message= and ?reason= */
-#define WRITE_ETAGS_MAX    8   /* of one If-Match */
+#define WRITE_TEXT_MAX     256              /* of ?message= and ?reason= */
+#define WRITE_ETAGS_MAX    8                /* of one If-Match */
+#define WRITE_OVERRIDABLE  "bw-limit-floor" /* the rule that an admin may override */
 
 struct write;
 

@@ -16,12 +16,12 @@ enum route_flags {
     ROUTE_OPEN = 1 << 3,       /* no credentials */
     ROUTE_TENANT = 1 << 4,     /* param 0 is a tenant: tenant roles get 404 for any other */
     ROUTE_IDEMPOTENT = 1 << 5, /* POST that honours Idempotency-Key */
+    ROUTE_SAFE = 1 << 6,       /* POST that changes nothing: the scope "read" is enough */
     /* A body of one of the two patch types, parsed, of any root; If-Match is the only precondition.
      */
-    ROUTE_PATCH_BODY = 1 << 8,
+    ROUTE_PATCH_BODY = 1 << 7,
     /* A body of application/octet-stream that the handler takes in pieces: server/http_intake.h. */
-    ROUTE_STREAM = 1 << 9,
-    ROUTE_SAFE = 1 << 6, /* POST that changes nothing: the scope "read" is enough */
+    ROUTE_STREAM = 1 << 8,
 };
 
 struct route {

@@ -5,6 +5,21 @@
 #include "server/auth.h"
 #include "server/route.h"
 
+static const struct {
+    uint32_t flag;
+    const char *name;
+} flag_names[] = {
+    {ROUTE_JSON, "json"},
+    {ROUTE_IF_MATCH, "if-match"},
+    {ROUTE_LARGE, "large"},
+    {ROUTE_TENANT, "tenant"},
+    {ROUTE_IDEMPOTENT, "idempotent"},
+    {ROUTE_PATCH_BODY, "patch"},
+    {ROUTE_STREAM, "stream"},
+    {ROUTE_SAFE, "safe"},
+    {ROUTE_OPEN, "open"},
+};
+
 void routes_print(FILE *out)
 {
     for (size_t i = 0; i < route_count; i++) {
@@ -16,16 +31,11 @@ void routes_print(FILE *out)
                 fprintf(out, "%s%s", comma, role_name(role));
                 comma = ",";
             }
-        fprintf(out, "%s\t%s%s%s%s%s%s%s%s%s\t%s\t", route->flags & ROUTE_OPEN ? "open" : "",
-                route->flags & ROUTE_JSON ? "json " : "",
-                route->flags & ROUTE_IF_MATCH ? "if-match " : "",
-                route->flags & ROUTE_LARGE ? "large " : "",
-                route->flags & ROUTE_TENANT ? "tenant " : "",
-                route->flags & ROUTE_IDEMPOTENT ? "idempotent " : "",
-                route->flags & ROUTE_PATCH_BODY ? "patch " : "",
-                route->flags & ROUTE_STREAM ? "stream " : "",
-                route->flags & ROUTE_SAFE ? "safe " : "", route->flags & ROUTE_OPEN ? "open " : "",
-                route->operation_id);
+        fputs(route->flags & ROUTE_OPEN ? "open\t" : "\t", out);
+        for (size_t f = 0; f < sizeof(flag_names) / sizeof(flag_names[0]); f++)
+            if (route->flags & flag_names[f].flag)
+                fprintf(out, "%s ", flag_names[f].name);
+        fprintf(out, "\t%s\t", route->operation_id);
         comma = "";
         for (const char *const *query = route->queries; query != NULL && *query != NULL; query++) {
             fprintf(out, "%s%s", comma, *query);

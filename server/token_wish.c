@@ -92,14 +92,12 @@ static void check_grant(struct json_reader *r, const struct principal *who, stru
 void token_wish_read(const struct request *request, struct token_wish *wish,
                      struct finding_list *findings)
 {
-    static const char *const roles[] = {"admin",        "operator",    "auditor",
-                                        "tenant-admin", "tenant-user", NULL};
     const struct principal *who = request_principal(request);
     struct json_reader r;
     int role = 0;
     bool service = false;
     json_reader_init(&r, request_json(request), "", findings);
-    bool known = json_reader_enum(&r, "role", true, roles, &role);
+    bool known = json_reader_enum(&r, "role", true, people_roles, &role);
     bool homed = read_text(&r, "tenant", false, 1, wish->tenant, sizeof(wish->tenant));
     read_text(&r, "description", false, 0, wish->description, sizeof(wish->description));
     json_reader_int(&r, "lifetime_s", false, 1, LIFETIME_MAX_S, &wish->lifetime_s);
@@ -111,7 +109,7 @@ void token_wish_read(const struct request *request, struct token_wish *wish,
         read_problem(&r, "service", "only admin and tenant-admin make tokens that are nobody's");
     if (!known)
         return;
-    role_from_name(roles[role], &wish->role);
+    role_from_name(people_roles[role], &wish->role);
     check_grant(&r, who, wish, homed);
     /* A token for a tenant is not that of the admin who made it. */
     if (!service && strcmp(wish->tenant, who->tenant) == 0)

@@ -174,6 +174,11 @@ def switches_have_revisions_and_whole_imports(tap, server):
     tap.equal((many.json["created"], many.json["changed"], many.json["unchanged"], rules(many.json["findings"])),
               (0, 1, 999, [("compat-switch-ecn", "warning")]), "only what differs is changed")
     tap.equal(len(all_pages(server, "/v1/switches?", 300)), 1001, "all are listed")
+    must(server.put("/v1/switches/zz", {"pfc": True, "ecn": False}), 201)
+    for size in (1, 1000):
+        tap.equal([f["subject"] for f in all_pages(server, "/v1/findings?rule=compat-switch-ecn&", size)],
+                  ["switch/s0005", "switch/zz"], f"findings behind the 1000th switch are found, {size} a page")
+    must(server.call("DELETE", "/v1/switches/zz", headers={"If-Match": "*"}), 204)
     tap.status(server.call("DELETE", path, headers={"If-Match": '"1"'}), 412, "a stale DELETE is refused")
     tap.status(server.call("DELETE", path, headers={"If-Match": '"2"'}), 204, "a DELETE")
     tap.status(server.get(path), 404, "it is gone")

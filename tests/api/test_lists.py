@@ -158,7 +158,8 @@ def nodes_by(tap, server):
             ("selector=!gpu", lambda n: n == "n1" or int(n[1:]) % 2 == 0),
             ("selector=rack=b,gpu", lambda n: n != "n1" and int(n[1:]) % 6 == 1),
             ("selector=rack=x", lambda n: False),
-            ("sync=in-sync", lambda n: False)):
+            ("sync=in-sync", lambda n: False), ("sync=held", lambda n: False),
+            ("sync=confirming", lambda n: False)):
         tap.equal(names(query), [n for n in every if wanted(n)], query)
     sync = {i["name"]: i["sync"] for i in server.get("/v1/nodes").json["items"]}
     tap.equal(names("sync=" + sync["n1"] + "&selector=!n"), ["n1"], "state and labels together")

@@ -142,6 +142,25 @@ static void a_flood_of_names_keeps_to_the_table(void **state)
     assert_int_equal(admitted, BACKOFF_PAIR_FREE + 1);
 }
 
+static void the_three_counts_of_an_attempt_do_not_push_each_other_out(void **state)
+{
+    (void)state;
+    char account[32], address[32];
+    for (int i = 0; i < 4 * BACKOFF_SLOTS; i++) {
+        snprintf(account, sizeof(account), "full%d", i);
+        snprintf(address, sizeof(address), "172.16.%d.%d", i >> 8 & 255, i & 255);
+        try(account, address);
+    }
+    for (int i = 0; i < 2000; i++) {
+        later(1);
+        snprintf(account, sizeof(account), "u%d", i);
+        snprintf(address, sizeof(address), "10.0.%d.%d", i >> 8, i & 255);
+        for (int k = 0; k <= BACKOFF_PAIR_FREE; k++)
+            assert_int_equal(try(account, address), 0);
+        assert_int_equal(try(account, address), 1);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -153,6 +172,7 @@ int main(void)
         TEST(one_address_is_slowed_over_many_accounts),
         TEST(an_ipv6_network_is_one_address),
         TEST(a_flood_of_names_keeps_to_the_table),
+        TEST(the_three_counts_of_an_attempt_do_not_push_each_other_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
