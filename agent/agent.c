@@ -34,8 +34,7 @@ static void arm_debounce(struct agent *agent)
     agent->debouncing = true;
 }
 
-/* Passes ----------------------------------------------------------------------------------------
- */
+/* Passes --------------------------------------------------------------------------------------- */
 
 static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, bool retried,
                               bool *out_failed, struct err *err)
@@ -146,8 +145,7 @@ static bool is_known(const struct agent *agent, const struct plan *plan)
     return known->generation == plan->generation;
 }
 
-/* Triggers --------------------------------------------------------------------------------------
- */
+/* Triggers ------------------------------------------------------------------------------------- */
 
 static bool is_paused(const struct agent *agent)
 {
@@ -214,8 +212,7 @@ static void on_tick(void *arg)
     arm_tick(agent);
 }
 
-/* From the link ---------------------------------------------------------------------------------
- */
+/* From the link -------------------------------------------------------------------------------- */
 
 static bool on_plan(void *arg, const char *body, size_t len)
 {
@@ -265,8 +262,7 @@ static void on_link_event(void *arg, enum link_event event)
     }
 }
 
-/* Life ------------------------------------------------------------------------------------------
- */
+/* Life ----------------------------------------------------------------------------------------- */
 
 static enum err_code agent_init(struct agent *agent, const struct agent_config *config,
                                 struct err *err)

@@ -53,8 +53,7 @@ int64_t confirm_left_ns(const struct confirm *confirm)
     return left_ns > 0 ? left_ns : 0;
 }
 
-/* Out ------------------------------------------------------------------------------------------
- */
+/* Out ------------------------------------------------------------------------------------------ */
 
 static json_t *base_to_json(const struct confirm *confirm)
 {
@@ -144,8 +143,7 @@ enum err_code confirm_clear(struct confirm *confirm, struct err *err)
     return keep_remove_durable(confirm->state_dir, CONFIRM_FILE, err);
 }
 
-/* In -------------------------------------------------------------------------------------------
- */
+/* In ------------------------------------------------------------------------------------------- */
 
 /* After a reboot the old deadline means nothing; in the same boot it is exact. The time that was
  * saved is never exceeded. */

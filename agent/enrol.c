@@ -74,8 +74,7 @@ enum err_code enrol_read_answer(long status, const char *body, size_t len, char 
     return *out_cert_pem != NULL ? ERR_OK : err_nomem(err);
 }
 
-/* Steps ----------------------------------------------------------------------------------------
- */
+/* Steps ---------------------------------------------------------------------------------------- */
 
 static enum err_code get_key(const char *state_dir, char **out, struct err *err)
 {
@@ -159,8 +158,7 @@ static enum err_code spend(const struct enrol_config *config, const char *key_pe
     return code == ERR_OK ? enrol_read_answer(status, answer, len, out_cert_pem, err) : code;
 }
 
-/* Life ------------------------------------------------------------------------------------------
- */
+/* Life ----------------------------------------------------------------------------------------- */
 
 static bool was_spent(const struct enrol_config *config, const char *hash)
 {

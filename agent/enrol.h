@@ -7,8 +7,7 @@
  *   2. pin     GET /v1/ca from whoever answers; another hash than the token's ends it here
  *   3. trust   STATE_DIR/ca.crt; from now on only who it has signed is spoken to
  *   4. spend   POST /v1/agent/enrol: the token and a signing request for the key
- *   5. keep    STATE_DIR/identity-N.pem, then STATE_DIR/joined (the token's hash), then the key
- * goes
+ *   5. keep    STATE_DIR/identity-N.pem, then STATE_DIR/joined (the token's hash); the key goes
  *
  * After a crash between 4 and 5 the same token works again with the same key. A token that is in
  * `joined` was spent: it is not looked at again, so that it may stay in the command line.

@@ -11,8 +11,8 @@
  */
 
 #include "agent/link.h"
-#include "base/err.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/http_client.h"
 #include "base/loop.h"
 

@@ -170,8 +170,7 @@ ERR_MUST_CHECK enum err_code generations_start(struct db_tx *tx, struct err *err
 /* A reader's transaction begins anew, so that a long walk does not hold the log. */
 ERR_MUST_CHECK enum err_code db_ro_renew(struct db_ro *ro, struct err *err);
 
-/* Locks and copies ------------------------------------------------------------------------------
- */
+/* Locks and copies ----------------------------------------------------------------------------- */
 
 /* STORE.lock, until db_unlock() or the process's end. ERR_CONFLICT: another has it. */
 ERR_MUST_CHECK enum err_code db_lock(struct db *db, struct err *err);

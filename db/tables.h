@@ -57,8 +57,7 @@ ERR_MUST_CHECK enum err_code revision_list(struct db_ro *ro, const char *doc, in
 ERR_MUST_CHECK enum err_code document_each(struct db_ro *ro, db_revision_fn *fn, void *arg,
                                            struct err *err);
 
-/* Tenants ---------------------------------------------------------------------------------------
- */
+/* Tenants -------------------------------------------------------------------------------------- */
 
 struct db_tenant {
     const char *name;
@@ -123,8 +122,7 @@ ERR_MUST_CHECK enum err_code placement_list(struct db_ro *ro, const char *tenant
                                             int limit, db_placement_fn *fn, void *arg,
                                             struct err *err);
 
-/* Nodes -----------------------------------------------------------------------------------------
- */
+/* Nodes ---------------------------------------------------------------------------------------- */
 
 struct db_node {
     const char *name;
@@ -174,16 +172,14 @@ ERR_MUST_CHECK enum err_code receipts_since(struct db_ro *ro, int64_t generation
                                             int limit, db_receipt_fn *fn, void *arg,
                                             struct err *err);
 
-/* Generations -----------------------------------------------------------------------------------
- */
+/* Generations ---------------------------------------------------------------------------------- */
 
 /* The fleet's desired state counts up by one with each accepted change of it. */
 ERR_MUST_CHECK enum err_code generation_next(struct db_tx *tx, const char *cause, int64_t *out,
                                              struct err *err);
 ERR_MUST_CHECK enum err_code generation_current(struct db_ro *ro, int64_t *out, struct err *err);
 
-/* Rollouts: rollouts.c --------------------------------------------------------------------------
- */
+/* Rollouts: rollouts.c ------------------------------------------------------------------------- */
 
 #define ROLLOUTS_KEPT 1000 /* that are over; older ones are dropped */
 
@@ -254,8 +250,7 @@ ERR_MUST_CHECK enum err_code rollout_node_list(struct db_ro *ro, int64_t number,
                                                int limit, db_rollout_node_fn *fn, void *arg,
                                                struct err *err);
 
-/* Tokens ----------------------------------------------------------------------------------------
- */
+/* Tokens --------------------------------------------------------------------------------------- */
 
 struct db_token {
     const char *id;     /* public part */
@@ -293,8 +288,7 @@ ERR_MUST_CHECK enum err_code tokens_delete_of(struct db_tx *tx, const char *owne
 ERR_MUST_CHECK enum err_code token_used(struct db_tx *tx, const char *id, int64_t used_us,
                                         struct err *err);
 
-/* Users and sessions ------------------------------------------------------------------------------
- */
+/* Users and sessions --------------------------------------------------------------------------- */
 
 struct db_user {
     const char *name;   /* "NAME", or "NAME@TENANT" */
@@ -349,8 +343,7 @@ ERR_MUST_CHECK enum err_code session_seen(struct db_tx *tx, const char *id, int6
 ERR_MUST_CHECK enum err_code session_each(struct db_ro *ro, const char *owner, db_session_fn *fn,
                                           void *arg, struct err *err);
 
-/* Enrolment of agents ---------------------------------------------------------------------------
- */
+/* Enrolment of agents -------------------------------------------------------------------------- */
 
 struct db_join {
     const char *node;
@@ -388,8 +381,7 @@ ERR_MUST_CHECK enum err_code certificates_end(struct db_tx *tx, const char *node
 ERR_MUST_CHECK enum err_code certificate_each(struct db_ro *ro, const char *node,
                                               db_certificate_fn *fn, void *arg, struct err *err);
 
-/* Audit: hash-chained ---------------------------------------------------------------------------
- */
+/* Audit: hash-chained -------------------------------------------------------------------------- */
 
 struct db_audit {
     int64_t id;
@@ -434,8 +426,7 @@ struct audit_check {
 ERR_MUST_CHECK enum err_code audit_verify(struct db_ro *ro, struct audit_check *check,
                                           struct err *err);
 
-/* Events ----------------------------------------------------------------------------------------
- */
+/* Events --------------------------------------------------------------------------------------- */
 
 #define EVENTS_KEPT 100000
 
@@ -465,8 +456,7 @@ ERR_MUST_CHECK enum err_code event_bounds(struct db_ro *ro, int64_t *out_oldest,
 ERR_MUST_CHECK enum err_code store_key_get(struct db_tx *tx, const char *name,
                                            unsigned char out[STORE_KEY_SIZE], struct err *err);
 
-/* Idempotency keys ------------------------------------------------------------------------------
- */
+/* Idempotency keys ----------------------------------------------------------------------------- */
 
 #define IDEMPOTENCY_KEPT_US INT64_C(86400000000)
 

@@ -122,8 +122,7 @@ static void fail_wave(struct rollout *r, int64_t now_ns, const char *why,
     refuse_waiting(r, actions);
 }
 
-/* Steps: each returns true when another one may follow at once. ---------------------------------
- */
+/* Steps: each returns true when another one may follow at once. -------------------------------- */
 
 static void mark_absent(struct rollout *r, int64_t now_ns)
 {

@@ -58,8 +58,7 @@ ERR_MUST_CHECK enum err_code rollout_policy_from_json(const json_t *document,
                                                       struct err *err);
 json_t *rollout_policy_to_json(const struct rollout_policy *policy); /* every member */
 
-/* A choice of nodes: {"nodes":[...]} or {"selector":{...}}. -------------------------------------
- */
+/* A choice of nodes: {"nodes":[...]} or {"selector":{...}}. ------------------------------------ */
 
 /* Checks members "nodes" and "selector" of r. Returns how many of the two were there and right. */
 int rollout_pick_read(struct json_reader *r);

@@ -54,8 +54,7 @@ void rollout_tell(struct rollout *rollout, size_t index, const struct world_node
 /* Queues a write when there is something to do. After commits, planning and ticks. */
 void rollouts_poke(struct app *app);
 
-/* rollout_ticker.c: time ------------------------------------------------------------------------
- */
+/* rollout_ticker.c: time ----------------------------------------------------------------------- */
 
 struct rollout_ticker;
 ERR_MUST_CHECK enum err_code rollout_ticker_start(struct app *app, struct rollout_ticker **out,

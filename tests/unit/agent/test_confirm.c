@@ -150,8 +150,7 @@ static void over(struct life *life)
     assert_int_equal(reconcile_left_ns(life->r), 0);
 }
 
-/* Life of a trial ------------------------------------------------------------------------------
- */
+/* Life of a trial ------------------------------------------------------------------------------ */
 
 static void a_plan_on_trial_stands_and_the_good_one_stays(void **state)
 {
@@ -491,8 +490,7 @@ static void a_timer_that_cannot_be_stored_takes_the_plan_back(void **state)
     free(before);
 }
 
-/* Time ------------------------------------------------------------------------------------------
- */
+/* Time ----------------------------------------------------------------------------------------- */
 
 static void a_restart_in_the_window_keeps_the_exact_time(void **state)
 {
@@ -586,8 +584,7 @@ static void a_wall_clock_that_jumps_changes_nothing(void **state)
     end(&life);
 }
 
-/* Crashes ---------------------------------------------------------------------------------------
- */
+/* Crashes -------------------------------------------------------------------------------------- */
 
 enum act { ACT_ARM, ACT_CONFIRM, ACT_RETURN_PLAN, ACT_EXPIRE, ACT_SECOND };
 
