@@ -172,10 +172,7 @@ static enum err_code run_start(struct db_tx *tx, struct task *task, struct err *
     snprintf(location, sizeof(location), "/v1/operations/%s", import->id);
     task->status = 202;
     task->answer = json_pack("{ss, ss}", "operation", import->id, "location", location);
-    if (task->answer != NULL)
-        return ERR_OK;
-    operations_end(task->app->operations, import->id);
-    return err_nomem(err);
+    return task->answer == NULL ? err_nomem(err) : ERR_OK;
 }
 
 /* Not of a repetition: that one's import is under way, or was. */

@@ -218,26 +218,18 @@ bool request_queries_known(struct request *request, const char *const *names)
 enum err_code request_duration(const struct request *request, const char *key, int64_t default_ns,
                                int64_t max_ns, int64_t *out_ns, struct err *err)
 {
-    static const struct {
-        const char *unit;
-        int64_t ns;
-    } units[] = {{"ms", NS_PER_MS}, {"s", NS_PER_S}, {"m", 60 * NS_PER_S}, {"h", 3600 * NS_PER_S}};
     const char *text = request_query(request, key);
     if (text == NULL) {
         *out_ns = default_ns;
         return ERR_OK;
     }
-    size_t digits = strspn(text, "0123456789");
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (digits == 0 || digits > 9 || strcmp(text + digits, units[i].unit) != 0)
-            continue;
-        int64_t ns = strtoll(text, NULL, 10) * units[i].ns;
-        if (ns > max_ns)
-            return err_set(err, ERR_INVALID, "%s=%s is more than %lld s", key, text,
-                           (long long)(max_ns / NS_PER_S));
-        *out_ns = ns;
-        return ERR_OK;
-    }
-    return err_set(err, ERR_INVALID, "%s=%s is no duration such as 500ms, 30s, 2m or 1h", key,
-                   text);
+    int64_t ns;
+    if (!duration_parse(text, &ns))
+        return err_set(err, ERR_INVALID, "%s=%s is no duration such as 500ms, 30s, 2m or 1h", key,
+                       text);
+    if (ns > max_ns)
+        return err_set(err, ERR_INVALID, "%s=%s is more than %lld s", key, text,
+                       (long long)(max_ns / NS_PER_S));
+    *out_ns = ns;
+    return ERR_OK;
 }
