@@ -132,6 +132,7 @@ struct http_stats {
     uint64_t latencies[HTTP_LATENCIES + 1];
     uint64_t latency_sum_ns;
     uint64_t requests, responses_4xx, responses_5xx;
+    uint64_t unauthenticated, denied; /* 401, 403 */
     uint32_t connections, waiting;
 };
 void http_stats_get(struct http_server *server, struct http_stats *out);

@@ -152,6 +152,7 @@ struct http_server {
     atomic_bool stopping;
 
     atomic_uint_fast64_t requests, responses_4xx, responses_5xx;
+    atomic_uint_fast64_t unauthenticated, denied; /* answers 401, 403 */
     _Atomic uint64_t answers[HTTP_METHODS][HTTP_CLASSES];
     _Atomic uint64_t latencies[HTTP_LATENCIES + 1], latency_sum_ns;
     atomic_uint connections;

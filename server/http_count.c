@@ -12,6 +12,10 @@ void http_count(struct request *request)
         atomic_fetch_add_explicit(&server->responses_5xx, 1, memory_order_relaxed);
     else if (request->status >= 400)
         atomic_fetch_add_explicit(&server->responses_4xx, 1, memory_order_relaxed);
+    if (request->status == 401)
+        atomic_fetch_add_explicit(&server->unauthenticated, 1, memory_order_relaxed);
+    if (request->status == 403)
+        atomic_fetch_add_explicit(&server->denied, 1, memory_order_relaxed);
     if (status_class < HTTP_CLASSES)
         atomic_fetch_add_explicit(&server->answers[method][status_class], 1, memory_order_relaxed);
     if (request->waits)
@@ -31,5 +35,7 @@ void http_counts_get(const struct http_server *server, struct http_stats *out)
             out->answers[m][c] = atomic_load(&server->answers[m][c]);
     for (size_t i = 0; i <= HTTP_LATENCIES; i++)
         out->latencies[i] = atomic_load(&server->latencies[i]);
+    out->unauthenticated = atomic_load(&server->unauthenticated);
+    out->denied = atomic_load(&server->denied);
     out->latency_sum_ns = atomic_load(&server->latency_sum_ns);
 }

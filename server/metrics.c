@@ -157,6 +157,10 @@ void api_metrics(struct request *request)
     add(&text, "http_requests_total", "counter", "Requests.", (double)http.requests);
     add(&text, "http_client_errors_total", "counter", "Answers 4xx.", (double)http.responses_4xx);
     add(&text, "http_server_errors_total", "counter", "Answers 5xx.", (double)http.responses_5xx);
+    add(&text, "http_unauthenticated_total", "counter",
+        "Answers 401: no credential, or one that does not count.", (double)http.unauthenticated);
+    add(&text, "http_denied_total", "counter", "Answers 403: a caller that may not do so.",
+        (double)http.denied);
     add_answers(&text, &http);
     add_events(&text, app->events);
     add_process(&text);

@@ -20,6 +20,8 @@ def counts(tap, server):
     bad = {"qos_policy": {"nlp_job": {"priority": 3, "bw_guarantee": "40%", "bw_limit": "30%"}}}
     must(server.put("/v1/tenants/a/policy", bad, '"1"'), 422)
     must(server.put("/v1/tenants/a/policy", {"qos_policy": {"j": {"prioritty": 3}}}, '"1"'), 422)
+    must(server.get("/v1/fabric", token=None), 401)
+    must(server.put("/v1/tenants/c", {}, token=server.token("auditor")["token"]), 403)
     stream = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     stream.request("GET", "/v1/events", headers={"Accept": "text/event-stream",
                                                  "Authorization": "Bearer " + server.admin})
@@ -32,7 +34,9 @@ def counts(tap, server):
     tap.equal(grew('receipts_total{result="applied"}'), 1, "a receipt is counted by its result")
     tap.equal(grew('refusals_total{rule="limit-below-guarantee"}'), 1, "a refusal by its rule")
     tap.ok(grew('refusals_total{rule="schema"}') >= 1, "and what is no rule")
-    tap.equal(grew('http_answers_total{method="PUT",status="4xx"}'), 2, "answers by class")
+    tap.equal((grew("http_unauthenticated_total"), grew("http_denied_total")), (1, 1),
+              "strangers, and callers that may not")
+    tap.equal(grew('http_answers_total{method="PUT",status="4xx"}'), 3, "answers by class")
     tap.equal(after["stellar_event_streams"], 1, "a stream is counted")
     tap.ok(after["stellar_db_file_bytes"] >= 4096 and after["stellar_process_cpu_seconds_total"] > 0
            and after["stellar_process_resident_memory_bytes"] > 1e6, "sizes are there", after)
