@@ -7,6 +7,7 @@
  * its final name is always whole: it is made as NAME.part, checked, synced and renamed.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -20,12 +21,20 @@ struct store_figures { /* of a copy that was checked */
     int64_t audit_rows; /* in the chain */
 };
 
+/* Called now and then while a copy is made, with pages done and in all; false stops it. */
+struct copy_watch {
+    bool (*go_on)(void *arg, int64_t done, int64_t total);
+    void *arg;
+};
+
 /*
  * Copies the store to path and checks the copy. Blocks for as long as that takes, on any thread but
  * the store's own; writes go on meanwhile. ERR_CONFLICT: path is there already; ERR_IO (disk full
- * too): nothing is left behind; ERR_INVALID: what was copied is damaged, so the store is.
+ * too), ERR_UNAVAILABLE (watch, which may be NULL, stopped it): nothing is left behind;
+ * ERR_INVALID: what was copied is damaged, so the store is.
  */
-ERR_MUST_CHECK enum err_code db_backup(struct db *db, const char *path, struct store_figures *out,
+ERR_MUST_CHECK enum err_code db_backup(struct db *db, const char *path,
+                                       const struct copy_watch *watch, struct store_figures *out,
                                        struct err *err);
 
 /* As db_backup, of a store that nobody runs. ERR_CONFLICT: a server does. */

@@ -15,18 +15,46 @@
 #include "db/store.h"
 #include "db/tables.h"
 
-static enum err_code conn_copy(struct db_conn *from, struct db_conn *to, struct err *err)
+#define COPY_SLICE_PAGES 256 /* 1 MiB between two looks at whether to go on */
+
+/* All pages of one moment: the caller's transaction holds it between the slices. */
+static enum err_code copy_pages(struct db_conn *from, struct db_conn *to,
+                                const struct copy_watch *watch, struct err *err)
 {
     sqlite3_backup *backup = sqlite3_backup_init(to->sql, "main", from->sql, "main");
+    bool goes_on = true;
+    int step = SQLITE_OK;
     if (backup == NULL)
         return conn_err(to, err);
-    int step = sqlite3_backup_step(backup, -1); /* all pages in one read transaction */
+    while (step == SQLITE_OK && goes_on) {
+        step = sqlite3_backup_step(backup, COPY_SLICE_PAGES);
+        int all = sqlite3_backup_pagecount(backup);
+        if (step == SQLITE_OK && watch != NULL)
+            goes_on = watch->go_on(watch->arg, all - sqlite3_backup_remaining(backup), all);
+    }
     int end = sqlite3_backup_finish(backup);
     if (step == SQLITE_DONE && end == SQLITE_OK)
         return ERR_OK;
+    if (!goes_on)
+        return err_set(err, ERR_UNAVAILABLE, "the copy was stopped");
     if (end == SQLITE_OK)
         return err_set(err, ERR_UNAVAILABLE, "the store was busy; try again");
     return conn_err(to, err);
+}
+
+static enum err_code conn_copy(struct db_conn *from, struct db_conn *to,
+                               const struct copy_watch *watch, struct err *err)
+{
+    int64_t tables;
+    enum err_code code = conn_exec(from, "BEGIN", err);
+    if (code != ERR_OK)
+        return code;
+    /* The first read fixes the moment. */
+    code = stmt_number(from, "SELECT count(*) FROM sqlite_schema", NO_VALUES, &tables, err);
+    if (code == ERR_OK)
+        code = copy_pages(from, to, watch, err);
+    enum err_code end = conn_exec(from, "ROLLBACK", code == ERR_OK ? err : NULL);
+    return code != ERR_OK ? code : end;
 }
 
 static enum err_code sync_file(const char *path, struct err *err)
@@ -42,10 +70,21 @@ static enum err_code sync_file(const char *path, struct err *err)
     return ERR_OK;
 }
 
-enum err_code conn_copy_to(struct db_conn *from, const char *part, struct err *err)
+/* A copy under way, with the journal that a failure leaves beside it. */
+static void remove_part(const char *part)
+{
+    char journal[PATH_MAX];
+    int n = snprintf(journal, sizeof(journal), "%s-journal", part);
+    unlink(part);
+    if (n > 0 && (size_t)n < sizeof(journal))
+        unlink(journal);
+}
+
+enum err_code conn_copy_to(struct db_conn *from, const char *part, const struct copy_watch *watch,
+                           struct err *err)
 {
     struct db_conn to;
-    unlink(part); /* of a copy that was cut short */
+    remove_part(part); /* of a copy that was cut short */
     int fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_set_errno(err, ERR_IO, errno, "cannot create %s", part);
@@ -53,7 +92,7 @@ enum err_code conn_copy_to(struct db_conn *from, const char *part, struct err *e
     enum err_code code = conn_open(&to, part, SQLITE_OPEN_READWRITE, err);
     if (code != ERR_OK)
         return code;
-    code = conn_copy(from, &to, err);
+    code = conn_copy(from, &to, watch, err);
     /* One file, without a log beside it. */
     if (code == ERR_OK)
         code = conn_exec(&to, "PRAGMA journal_mode = DELETE", err);
@@ -108,7 +147,8 @@ static enum err_code publish(const char *part, const char *path, struct err *err
     return file_sync_folder_of(path, err);
 }
 
-static enum err_code copy_checked(struct db_conn *from, const char *path, struct store_figures *out,
+static enum err_code copy_checked(struct db_conn *from, const char *path,
+                                  const struct copy_watch *watch, struct store_figures *out,
                                   struct err *err)
 {
     char part[PATH_MAX];
@@ -117,17 +157,18 @@ static enum err_code copy_checked(struct db_conn *from, const char *path, struct
         return err_set(err, ERR_INVALID, "the path of the copy is too long");
     if (access(path, F_OK) == 0)
         return err_set(err, ERR_CONFLICT, "%s is there already", path);
-    enum err_code code = conn_copy_to(from, part, err);
+    enum err_code code = conn_copy_to(from, part, watch, err);
     if (code == ERR_OK)
         code = check_file(part, out, err);
     if (code == ERR_OK)
         code = publish(part, path, err);
     if (code != ERR_OK)
-        unlink(part);
+        remove_part(part);
     return code;
 }
 
-enum err_code db_backup(struct db *db, const char *path, struct store_figures *out, struct err *err)
+enum err_code db_backup(struct db *db, const char *path, const struct copy_watch *watch,
+                        struct store_figures *out, struct err *err)
 {
     struct db_conn from;
     enum err_code code = conn_open(&from, db->path, SQLITE_OPEN_READONLY, err);
@@ -135,7 +176,7 @@ enum err_code db_backup(struct db *db, const char *path, struct store_figures *o
         return code;
     code = conn_exec(&from, "PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0", err);
     if (code == ERR_OK)
-        code = copy_checked(&from, path, out, err);
+        code = copy_checked(&from, path, watch, out, err);
     conn_close(&from);
     return code;
 }
@@ -168,7 +209,7 @@ enum err_code db_backup_offline(const char *store, const char *path, struct stor
     enum err_code code = hold(&db, store, &conn, err);
     if (code != ERR_OK)
         return code;
-    code = copy_checked(&conn, path, out, err);
+    code = copy_checked(&conn, path, NULL, out, err);
     conn_close(&conn);
     db_unlock(&db);
     return code;

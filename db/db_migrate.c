@@ -92,7 +92,7 @@ static enum err_code backup(struct migrating *m, struct err *err)
     int n2 = snprintf(part, sizeof(part), "%s.before-%04d.part", m->db->path, (int)m->applied + 1);
     if (n < 0 || n2 < 0 || (size_t)n2 >= sizeof(part))
         return err_set(err, ERR_INVALID, "the path of the database is too long");
-    enum err_code code = conn_copy_to(&m->db->writer, part, err);
+    enum err_code code = conn_copy_to(&m->db->writer, part, NULL, err);
     if (code == ERR_OK && rename(part, name) != 0)
         code = err_set_errno(err, ERR_IO, errno, "cannot rename %s", part);
     if (code != ERR_OK) {

@@ -65,7 +65,7 @@ static enum err_code fetch(const struct restore *r, struct err *err)
         return code;
     code = check_ours(&from, err);
     if (code == ERR_OK)
-        code = conn_copy_to(&from, r->incoming, err);
+        code = conn_copy_to(&from, r->incoming, NULL, err);
     conn_close(&from);
     return code;
 }

@@ -178,5 +178,7 @@ void db_unlock(struct db *db);
 #define RESTORE_MARK ".restoring" /* STORE.restoring: the store is not whole */
 
 /* All pages as they are at one moment, into a new file without a log, mode 0600, synced; one that
- * is there goes. */
-ERR_MUST_CHECK enum err_code conn_copy_to(struct db_conn *from, const char *part, struct err *err);
+ * is there goes. watch (db/backup.h) may be NULL. */
+struct copy_watch;
+ERR_MUST_CHECK enum err_code conn_copy_to(struct db_conn *from, const char *part,
+                                          const struct copy_watch *watch, struct err *err);

@@ -50,13 +50,13 @@ static void a_copy_holds_what_was_durable(void **state)
     struct store_figures figures = {.size_bytes = 0};
     struct stat st;
     write_documents(t->db, 3);
-    assert_ok(db_backup(t->db, copy_path(t), &figures, &err));
+    assert_ok(db_backup(t->db, copy_path(t), NULL, &figures, &err));
     assert_int_equal(figures.generation, 3);
     assert_int_equal(figures.audit_rows, 3);
     assert_int_equal(stat(copy, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_int_equal(st.st_size, figures.size_bytes);
-    assert_fails(db_backup(t->db, copy, &figures, &err), ERR_CONFLICT);
+    assert_fails(db_backup(t->db, copy, NULL, &figures, &err), ERR_CONFLICT);
     assert_contains(err.text, "is there already");
     assert_ok(db_verify(copy, &figures, &err));
 }
@@ -88,7 +88,7 @@ static void copies_under_load_are_whole_and_writes_go_on(void **state)
     for (int i = 0; i < 5; i++) {
         int before = atomic_load(&w.written);
         unlink(copy_path(t));
-        assert_ok(db_backup(t->db, copy, &figures, &err));
+        assert_ok(db_backup(t->db, copy, NULL, &figures, &err));
         assert_true(figures.generation >= before);
         assert_int_equal(figures.generation, figures.audit_rows);
     }
@@ -97,16 +97,67 @@ static void copies_under_load_are_whole_and_writes_go_on(void **state)
     assert_true(atomic_load(&w.written) > 0);
 }
 
+struct looker {
+    struct db *db;
+    int looks, stop_at; /* 0 = never */
+    int64_t done, total;
+};
+
+static bool look_and_write(void *arg, int64_t done, int64_t total)
+{
+    struct looker *looker = arg;
+    assert_true(done > looker->done && done <= total);
+    looker->done = done;
+    looker->total = total;
+    write_documents(looker->db, 2);
+    return ++looker->looks != looker->stop_at;
+}
+
+#define DOCUMENTS_OF_SLICES 4000 /* a store of several slices of a copy */
+
+static void what_is_written_between_two_slices_is_not_in_the_copy(void **state)
+{
+    struct store_test *t = *state;
+    struct err err = ERR_INIT;
+    struct store_figures figures = {.size_bytes = 0};
+    struct looker looker = {.db = t->db};
+    const struct copy_watch watch = {.go_on = look_and_write, .arg = &looker};
+    write_documents(t->db, DOCUMENTS_OF_SLICES);
+    assert_ok(db_backup(t->db, copy_path(t), &watch, &figures, &err));
+    assert_true(looker.looks >= 1);
+    assert_int_equal(figures.generation, DOCUMENTS_OF_SLICES);
+    assert_ok(db_verify(copy, &figures, &err));
+    assert_counts(t->db, DOCUMENTS_OF_SLICES + 2 * looker.looks);
+}
+
+static void a_copy_that_is_stopped_leaves_nothing(void **state)
+{
+    struct store_test *t = *state;
+    struct err err = ERR_INIT;
+    struct store_figures figures;
+    struct looker looker = {.db = t->db, .stop_at = 1};
+    const struct copy_watch watch = {.go_on = look_and_write, .arg = &looker};
+    char part[sizeof(copy) + 8];
+    write_documents(t->db, DOCUMENTS_OF_SLICES);
+    assert_fails(db_backup(t->db, copy_path(t), &watch, &figures, &err), ERR_UNAVAILABLE);
+    assert_contains(err.text, "stopped");
+    assert_int_equal(looker.looks, 1);
+    snprintf(part, sizeof(part), "%s.part", copy);
+    assert_int_equal(access(copy, F_OK), -1);
+    assert_int_equal(access(part, F_OK), -1);
+    write_documents(t->db, 1);
+}
+
 static void a_copy_that_cannot_be_written_leaves_nothing(void **state)
 {
     struct store_test *t = *state;
     struct err err = ERR_INIT;
     struct store_figures figures;
-    assert_fails(db_backup(t->db, "/nonexistent/copy.db", &figures, &err), ERR_IO);
+    assert_fails(db_backup(t->db, "/nonexistent/copy.db", NULL, &figures, &err), ERR_IO);
     char part[sizeof(copy) + 8];
     snprintf(part, sizeof(part), "%s.part", copy_path(t));
     assert_int_equal(mkdir(part, 0700), 0); /* in the way, and no file */
-    assert_fails(db_backup(t->db, copy, &figures, &err), ERR_IO);
+    assert_fails(db_backup(t->db, copy, NULL, &figures, &err), ERR_IO);
     assert_int_equal(access(copy, F_OK), -1);
 }
 
@@ -117,7 +168,7 @@ static void a_store_goes_back_to_its_copy_and_the_old_one_is_kept(void **state)
     struct store_figures figures;
     char aside[RESTORE_PATH_MAX];
     write_documents(t->db, 3);
-    assert_ok(db_backup(t->db, copy_path(t), &figures, &err));
+    assert_ok(db_backup(t->db, copy_path(t), NULL, &figures, &err));
     write_documents(t->db, 4);
     store_close(t);
     assert_ok(db_restore(t->path, copy, clock_system(), aside, &figures, &err));
@@ -155,7 +206,7 @@ static void nothing_is_replaced_while_a_server_runs(void **state)
     struct store_figures figures;
     char aside[RESTORE_PATH_MAX];
     write_documents(t->db, 1);
-    assert_ok(db_backup(t->db, copy_path(t), &figures, &err));
+    assert_ok(db_backup(t->db, copy_path(t), NULL, &figures, &err));
     assert_fails(db_restore(t->path, copy, clock_system(), aside, &figures, &err), ERR_CONFLICT);
     assert_contains(err.text, "in use by process");
     assert_fails(db_verify(t->path, &figures, &err), ERR_CONFLICT);
@@ -181,7 +232,7 @@ static void what_is_no_whole_copy_is_refused_before_anything_changes(void **stat
     struct err err = ERR_INIT;
     struct store_figures figures;
     write_documents(t->db, 3);
-    assert_ok(db_backup(t->db, copy_path(t), &figures, &err));
+    assert_ok(db_backup(t->db, copy_path(t), NULL, &figures, &err));
     store_close(t);
     assert_restore_refused(t, "/nonexistent", ERR_NOT_FOUND);
     damage(copy, 8192);
@@ -205,7 +256,7 @@ static void a_copy_with_a_broken_audit_log_is_refused(void **state)
     struct store_figures figures;
     write_documents(t->db, 3);
     assert_ok(db_write_wait(t->db, break_audit, NULL, &err));
-    assert_fails(db_backup(t->db, copy_path(t), &figures, &err), ERR_INVALID);
+    assert_fails(db_backup(t->db, copy_path(t), NULL, &figures, &err), ERR_INVALID);
     assert_contains(err.text, "audit log is broken at row 2");
     assert_int_equal(access(copy, F_OK), -1);
 }
@@ -219,7 +270,7 @@ static void a_restore_that_was_cut_short_must_be_ended(void **state)
     struct db *db = NULL;
     char aside[RESTORE_PATH_MAX], mark[sizeof(t->path) + 16];
     write_documents(t->db, 2);
-    assert_ok(db_backup(t->db, copy_path(t), &figures, &err));
+    assert_ok(db_backup(t->db, copy_path(t), NULL, &figures, &err));
     store_close(t);
     snprintf(mark, sizeof(mark), "%s%s", t->path, RESTORE_MARK);
     assert_ok(file_write_atomic(mark, "", 0, 0600, &err));
@@ -239,6 +290,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         store_test(a_copy_holds_what_was_durable),
         store_test(copies_under_load_are_whole_and_writes_go_on),
+        store_test(what_is_written_between_two_slices_is_not_in_the_copy),
+        store_test(a_copy_that_is_stopped_leaves_nothing),
         store_test(a_copy_that_cannot_be_written_leaves_nothing),
         store_test(a_store_goes_back_to_its_copy_and_the_old_one_is_kept),
         store_test(a_lost_store_is_put_back),
