@@ -144,6 +144,12 @@ void api_operation_cancel(struct request *request);
 void api_export(struct request *request);
 /* api_import.c */
 void api_import(struct request *request);
+/* api_backups.c */
+void api_backups_list(struct request *request);
+void api_backup_post(struct request *request);
+void api_backup_get(struct request *request);
+void api_backup_content(struct request *request);
+void api_backup_delete(struct request *request);
 
 /* Shared by the handlers (api.c) --------------------------------------------------------------- */
 

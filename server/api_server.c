@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "server/api.h"
+#include "server/backups.h"
 #include "server/selector.h"
 
 #define SD_NODES_A_LOOK 1000 /* while the nodes' table is locked for writers */
@@ -98,6 +99,15 @@ static json_t *store(struct app *app)
                      (json_int_t)db.log_bytes, "queue_depth", (json_int_t)db.queue_depth);
 }
 
+static void add_backups(json_t *answer, struct backups *backups)
+{
+    struct backup all[BACKUPS_KEPT_MAX];
+    size_t count = backups_list(backups, all);
+    json_object_set_new(answer, "backups", json_integer((json_int_t)count));
+    if (count > 0)
+        json_object_set_new(answer, "last_backup", backup_to_json(&all[0]));
+}
+
 static enum err_code read_server(struct db_ro *ro, void *arg, struct err *err)
 {
     struct look *look = arg;
@@ -114,6 +124,7 @@ static enum err_code read_server(struct db_ro *ro, void *arg, struct err *err)
     api_set_time(answer, "started", app->start_us);
     api_set_time(answer, "time", app->clock->wall_us(app->clock));
     add_tls(answer, app->tls);
+    add_backups(answer, app->backups);
     const struct audit_filter newest = {.tenant = NULL};
     return audit_list(ro, &newest, 0, 1, take_head, answer, err);
 }

@@ -16,6 +16,7 @@
 #include "db/tables.h"
 #include "server/admin_token.h"
 #include "server/app_tls.h"
+#include "server/backups.h"
 #include "server/enrol.h"
 #include "server/identity.h"
 #include "server/images.h"
@@ -255,6 +256,8 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     if (code == ERR_OK)
         code = open_images(app, config->data_dir, err);
     if (code == ERR_OK)
+        code = backups_new(app, config->data_dir, &app->backups, err);
+    if (code == ERR_OK)
         auth_set_rates(app->auth, config->rate_token, config->rate_tenant);
     if (code == ERR_OK)
         code = admin_token_first(app, config->data_dir, err);
@@ -291,6 +294,7 @@ void app_free(struct app *app)
     passwords_free(app->passwords); /* what it ends is written */
     if (app->http != NULL)
         identity_flush(app, true);
+    backups_stop(app->backups);
     db_close(app->db);
     event_hub_free(app->events); /* its thread asks auth for the rights of those who listen */
     effects_drop(&app->effects);
@@ -306,6 +310,7 @@ void app_free(struct app *app)
     tls_free(app->tls);
     tls_ca_free(app->ca);
     images_free(app->images);
+    backups_free(app->backups);
     operations_free(app->operations);
     blob_unref(app->openapi);
     json_decref(app->contract);

@@ -30,6 +30,7 @@
 #include "server/waiters.h"
 #include "server/world.h"
 
+struct backups;
 struct images;
 struct rollout_ticker;
 
@@ -48,6 +49,7 @@ struct app {
     struct counters counters; /* any thread */
     struct event_hub *events; /* any thread */
     struct images *images;    /* any thread */
+    struct backups *backups;  /* any thread */
     struct compat *compat;    /* immutable: the hardware rules */
     struct backoff *joins;    /* any thread: who guesses join tokens */
     struct certs *certs;      /* any thread */

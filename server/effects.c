@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "server/app.h"
+#include "server/backups.h"
 #include "server/images.h"
 #include "server/planner.h"
 
@@ -109,6 +110,9 @@ static void commit_named(const struct effect *effect, struct app *app)
         break;
     case EFFECT_IMAGE_REMOVED:
         image_remove(app->images, effect->name);
+        break;
+    case EFFECT_BACKUP_REMOVED:
+        backups_remove(app->backups, effect->name);
         break;
     case EFFECT_WAKE:
         waiters_wake(app->waiters, effect->name);

@@ -24,6 +24,7 @@ enum effect_kind {
     EFFECT_END_CREDENTIAL, /* public id */
     EFFECT_END_TENANT,     /* tenant */
     EFFECT_IMAGE_REMOVED,  /* image's id: its file goes */
+    EFFECT_BACKUP_REMOVED, /* backup's id: its files go */
     EFFECT_NODE_REMOVED,   /* node's name */
     EFFECT_WAKE,           /* key that requests wait for */
     EFFECT_CERTS_END,      /* node's name */

@@ -10,6 +10,7 @@
 
 #include "fleet/rules.h"
 #include "server/api.h"
+#include "server/backups.h"
 
 #define METRICS_MAX 32768
 
@@ -129,6 +130,18 @@ static void add_events(struct text *text, struct event_hub *hub)
         (double)stats.refused);
 }
 
+static void add_backups(struct text *text, struct app *app)
+{
+    struct backup all[BACKUPS_KEPT_MAX];
+    size_t count = backups_list(app->backups, all);
+    add(text, "backups", "gauge", "Backups that are kept.", (double)count);
+    add(text, "backups_failed_total", "counter", "Backups that failed.",
+        (double)backups_failed(app->backups));
+    if (count > 0)
+        add(text, "last_backup_age_seconds", "gauge", "Age of the newest backup; absent without.",
+            (double)(app->clock->wall_us(app->clock) - all[0].created_us) / 1e6);
+}
+
 void api_metrics(struct request *request)
 {
     struct app *app = request_app(request);
@@ -164,6 +177,7 @@ void api_metrics(struct request *request)
     add_answers(&text, &http);
     add_events(&text, app->events);
     add_process(&text);
+    add_backups(&text, app);
     add(&text, "http_connections", "gauge", "Open connections.", (double)http.connections);
     add(&text, "db_writes_total", "counter", "Writes in the store.", (double)db.writes);
     add(&text, "db_failed_writes_total", "counter", "Writes that were refused or failed.",

@@ -20,6 +20,7 @@
 #define N            "/v1/nodes/{node}"
 #define U            "/v1/users/{user}"
 #define R            "/v1/rollouts/{rollout}"
+#define B            "/v1/backups/{backup}"
 #define READ         ROUTE_TENANT
 #define CHANGE       (ROUTE_JSON | ROUTE_IF_MATCH)
 #define PATCH        (ROUTE_PATCH_BODY | ROUTE_IF_MATCH)
@@ -156,6 +157,11 @@ const struct route routes[] = {
      import},
     {"GET", "/v1/server", STAFF, 0, api_server_get, "server_get", none},
     {"GET", "/v1/http-sd", STAFF, 0, api_http_sd, "http_sd", selector},
+    {"GET", "/v1/backups", STAFF, 0, api_backups_list, "backups_list", page},
+    {"POST", "/v1/backups", ADMIN, ROUTE_IDEMPOTENT, api_backup_post, "backup_post", reason},
+    {"GET", B, STAFF, 0, api_backup_get, "backup_get", none},
+    {"GET", B "/content", ADMIN, 0, api_backup_content, "backup_content", none},
+    {"DELETE", B, ADMIN, 0, api_backup_delete, "backup_delete", reason},
     {"GET", "/v1/rules", STAFF | TENANT, 0, api_rules_list, "rules_list", none},
     {"GET", "/v1/audit", READERS | OWNER, 0, api_audit_list, "audit_list", audit},
     {"GET", "/v1/audit:verify", READERS, 0, api_audit_verify, "audit_verify", anchor},

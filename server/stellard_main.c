@@ -164,6 +164,8 @@ static enum err_code run(struct stellard_options *options, struct err *err)
     if (code == ERR_OK)
         print_figures(options->verb == STELLARD_BACKUP ? "copied" : "whole:",
                       options->verb == STELLARD_BACKUP ? options->out : store, &figures);
+    if (code == ERR_OK && options->verb == STELLARD_BACKUP)
+        puts("not in it: ca.key, ca.crt and images/ beside the store; copy them too");
     return code;
 }
 

@@ -130,6 +130,22 @@ def operation(world, _):
     return {"params": {"operation": made["operation"]}}
 
 
+def no_backup(world, _):
+    """None is being made."""
+    end = time.monotonic() + CALL_S
+    while any(o["state"] == "running" for o in must(world.server.get("/v1/operations"), 200).json["items"]):
+        assert time.monotonic() < end, "an operation does not end"
+        time.sleep(0.01)
+
+
+def backup(world, _):
+    no_backup(world, None)
+    made = must(world.server.call("POST", "/v1/backups"), 202).json
+    no_backup(world, None)
+    result = must(world.server.get(made["location"]), 200).json["result"]
+    return {"params": {"backup": result["backup"]["id"]}}
+
+
 def joining(world, _):
     node = spare_node(world, None)["params"]["node"]
     token = must(world.server.call("POST", f"/v1/nodes/{node}/join-token"), 201).json["join_token"]
@@ -253,6 +269,10 @@ SAMPLES = {
                                why="an import of this size has ended before it can be cancelled; "
                                    "test_export_import.py cancels a long one"),
     "import": Sample(ARCHIVE, status=202),
+    "backup_post": Sample(status=202, before=no_backup),
+    "backup_get": Sample(before=backup),
+    "backup_content": Sample(before=backup),
+    "backup_delete": Sample(status=204, before=backup),
     "audit_receipts": Sample(before=change_row),
     "session_post": Sample({"name": "root", "password": PASSWORD}),
     "session_delete": Sample(status={"token": (404, "not-found"), "session": 204},
