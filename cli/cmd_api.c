@@ -90,10 +90,13 @@ static enum exit_code receive(struct context *context, const struct call *call, 
     return code;
 }
 
-static enum exit_code call_to_file(struct context *context, const struct call *call,
-                                   const char *path)
+enum exit_code call_to_file(struct context *context, const struct call *call, const char *path)
 {
     OWN(str) char *part = NULL;
+    if (context->print_request) {
+        OWN_REPLY struct reply reply = {.printed = false};
+        return context_call(context, call, &reply);
+    }
     if (asprintf(&part, "%s.part", path) < 0) {
         context_error(context, "out of memory");
         return EXIT_UNREACHABLE;
@@ -109,7 +112,7 @@ static enum exit_code make_call(struct context *context, struct call *call,
     struct err err = ERR_INIT;
     if (call_check(call, &err) != ERR_OK)
         return context_fail(context, &err);
-    if (out != NULL && !context->print_request)
+    if (out != NULL)
         return call_to_file(context, call, out);
     enum exit_code code = context_call(context, call, &reply);
     if (code != EXIT_DONE || reply.printed || reply.answer.body_len == 0)

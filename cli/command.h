@@ -50,10 +50,17 @@ void help_print_command(FILE *out, const struct command *command);
 /* "bash", "zsh" or "fish": a script made of the tables; false for another shell. */
 bool completion_print(FILE *out, const char *shell);
 
+/* cmd_api.c: a call whose answer goes to a file, whole or not at all. */
+enum exit_code call_to_file(struct context *context, const struct call *call, const char *path);
+
 /* Each stands in the file cli/cmd_NAME.c; `arguments` holds the words after the command's name. */
 enum exit_code cmd_api(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_apply(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_audit_verify(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_backup_create(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_backup_delete(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_backup_get(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_backup_list(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_completion(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_delete(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_diff(struct context *context, const struct arguments *arguments);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """stellarctl against a real server: every operation can be reached, the friendly commands do what they
 say, and each exit code is given."""
+import hashlib
 import json
 import os
 import re
@@ -245,6 +246,27 @@ def tokens_are_made_and_ended(tap, server):
     tap.equal(ctl("get", "nodes", env=env).returncode, USAGE, "one that others may read is refused")
 
 
+def backups_are_made_fetched_and_removed(tap, server):
+    ctl = Ctl(server)
+    tap.equal(ctl("backup", "list", "-o", "name").stdout, "", "at first there is none")
+    made = ctl.json("backup", "create", "--reason", "nightly")
+    shown = ctl.json("backup", "get", made["id"])
+    tap.ok(made["sha256"] == shown["sha256"] and made["generation"] == 0, "create shows what it made",
+           (made, shown))
+    tap.equal(ctl("backup", "list", "-o", "name").stdout, made["id"] + "\n", "list shows it")
+    path = os.path.join(ctl.folder.name, "copy.db")
+    must_do(ctl("backup", "get", made["id"], "--out", path))
+    with open(path, "rb") as file:
+        tap.equal(hashlib.sha256(file.read()).hexdigest(), made["sha256"], "get --out fetches it")
+    tap.equal(os.stat(path).st_mode & 0o777, 0o600, "for its owner only")
+    line = ctl("backup", "get", made["id"], "--out", path, "--print-request").stdout.split("\n")[0]
+    tap.ok(line.endswith(f"/v1/backups/{made['id']}/content"), "--print-request only prints", line)
+    must_do(ctl("backup", "delete", made["id"], "--reason", "old"))
+    tap.equal(ctl("backup", "get", made["id"]).returncode, MISSING, "delete removes it")
+    tap.equal(Ctl(server, server.token("operator")["token"])("backup", "create").returncode, AUTH,
+              "an operator makes none")
+
+
 def rollouts_are_steered(tap, server):
     agent, _ = fixture(server)
     agent.settle()
@@ -435,6 +457,7 @@ if __name__ == "__main__":
     run([every_operation_is_reached, every_read_works, kinds_are_shown, documents_make_the_round,
          exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, rollouts_are_steered,
          people_and_images_are_made,
+         backups_are_made_fetched_and_removed,
          the_audit_is_verified, events_are_watched,
          answers_go_to_files, hostile_text_stays_text, completion_works,
          manual_names_every_option])
