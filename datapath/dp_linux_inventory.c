@@ -95,6 +95,7 @@ static void put_firmware(struct nlx *genl, const struct dp_port *port, json_t *o
     struct ethtool_drvinfo_text driver = {0};
     struct devlink_info info = {0};
     const char *firmware = NULL, *name = port->driver;
+    char psid[DEVLINK_PSID_SIZE];
     if (genl != NULL && port->bus[0] != '\0' &&
         devlink_info_get(genl, port->bus, port->device, &info, NULL) == ERR_OK) {
         firmware = devlink_firmware(&info.running);
@@ -108,6 +109,8 @@ static void put_firmware(struct nlx *genl, const struct dp_port *port, json_t *o
     if (ethtool_driver(port->ifname, &driver, NULL) == ERR_OK) {
         if (name[0] == '\0')
             name = driver.driver;
+        if (devlink_psid(&info.fixed, driver.firmware, psid))
+            set_text(object, "psid", psid);
         /* mlx5 writes "22.36.1010 (MT_0000000359)": the version is the first word. */
         driver.firmware[strcspn(driver.firmware, " ")] = '\0';
         if (firmware == NULL && strcmp(driver.firmware, "N/A") != 0)
@@ -135,6 +138,8 @@ static void put_pcie(const struct dp_linux *dp, const struct dp_port *port, json
     char path[DP_SYSFS_MAX + 16];
     struct pci_link link;
     snprintf(path, sizeof(path), "%s/device", port->sysfs);
+    if (pci_is_virtual(dp->root, path))
+        set_bool(object, "virtual_function", true);
     pci_link_get(dp->root, path, &link);
     json_t *pcie = json_object();
     set_known(pcie, "current_gen", link.current_gen, 1);

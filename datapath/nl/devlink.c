@@ -65,6 +65,28 @@ const char *devlink_firmware(const struct devlink_versions *versions)
     return NULL;
 }
 
+#define PSID_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+
+/* A driver may write anything there: the server would refuse the whole inventory for a wrong one.
+ */
+bool devlink_psid(const struct devlink_versions *fixed, const char *firmware,
+                  char out[DEVLINK_PSID_SIZE])
+{
+    const char *psid = NULL, *open = strchr(firmware, '(');
+    for (size_t i = 0; i < fixed->count; i++)
+        if (strcmp(fixed->items[i].name, "fw.psid") == 0)
+            psid = fixed->items[i].value;
+    bool bare = psid != NULL;
+    if (!bare && open != NULL)
+        psid = open + 1;
+    size_t len = psid == NULL ? 0 : strspn(psid, PSID_CHARS);
+    if (len == 0 || len >= DEVLINK_PSID_SIZE || psid[len] != (bare ? '\0' : ')'))
+        return false;
+    memcpy(out, psid, len);
+    out[len] = '\0';
+    return true;
+}
+
 struct reply {
     bool came;
     struct devlink_info *info;

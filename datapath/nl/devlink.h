@@ -29,6 +29,11 @@ ERR_MUST_CHECK enum err_code devlink_info_get(struct nlx *nlx, const char *bus, 
 
 /* The firmware version among `versions`: "fw", else "fw.version", else "fw.mgmt"; NULL = none. */
 const char *devlink_firmware(const struct devlink_versions *versions);
+/* The board id (PSID) among the fixed versions, or in the firmware text of the old ioctl
+ * ("22.36.1010 (MT_0000000359)"); false = there is none that the inventory could hold. */
+#define DEVLINK_PSID_SIZE 64
+bool devlink_psid(const struct devlink_versions *fixed, const char *firmware,
+                  char out[DEVLINK_PSID_SIZE]);
 
 struct nl_msg *devlink_encode_info(uint16_t family, const char *bus, const char *device);
 ERR_MUST_CHECK enum err_code devlink_decode_info(const struct nlmsghdr *msg,

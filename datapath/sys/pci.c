@@ -47,3 +47,10 @@ void pci_link_get(const char *root, const char *device, struct pci_link *out)
         .max_width = read_width(root, device, "max_link_width"),
     };
 }
+
+bool pci_is_virtual(const char *root, const char *device)
+{
+    char path[SYS_PATH_MAX];
+    snprintf(path, sizeof(path), "%s/physfn", device);
+    return sys_exists(root, path);
+}

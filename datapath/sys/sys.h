@@ -45,4 +45,6 @@ struct pci_link {
     int current_width, max_width; /* lanes */
 };
 void pci_link_get(const char *root, const char *device, struct pci_link *out);
+/* A virtual function: its PCIe link is its parent's. */
+bool pci_is_virtual(const char *root, const char *device);
 int pci_gen_of_speed(const char *text); /* "16.0 GT/s PCIe" -> 4; -1 = unknown */

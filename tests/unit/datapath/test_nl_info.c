@@ -216,6 +216,39 @@ static void maimed_replies_are_survived(void **state)
     }
 }
 
+static void a_board_id_is_taken_from_where_it_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fixed, *firmware, *psid; /* NULL = none */
+    } cases[] = {
+        {"MT_0000000359", "22.36.1010 (MT_1)", "MT_0000000359"},
+        {NULL, "22.36.1010 (MT_0000000359)", "MT_0000000359"},
+        {NULL, "22.36.1010", NULL},
+        {NULL, "", NULL},
+        {NULL, "1.0 ()", NULL},
+        {NULL, "1.0 (a board)", NULL}, /* the inventory would be refused for it */
+        {NULL, "1.0 (MT_1", NULL},
+        {"MT 1", "1.0 (MT_1)", NULL},
+        {"", "", NULL},
+        {NULL, "(0123456789012345678901234567890123456789012345678901234567890123)", NULL},
+        {NULL, "(012345678901234567890123456789012345678901234567890123456789012)",
+         "012345678901234567890123456789012345678901234567890123456789012"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct devlink_versions fixed = {.count = 0};
+        char psid[DEVLINK_PSID_SIZE];
+        if (cases[i].fixed != NULL) {
+            fixed.count = 1;
+            strcpy(fixed.items[0].name, "fw.psid");
+            strcpy(fixed.items[0].value, cases[i].fixed);
+        }
+        assert_int_equal(devlink_psid(&fixed, cases[i].firmware, psid), cases[i].psid != NULL);
+        if (cases[i].psid != NULL)
+            assert_string_equal(psid, cases[i].psid);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +256,7 @@ int main(void)
         cmocka_unit_test(a_link_without_name_or_index_is_malformed),
         cmocka_unit_test(a_name_may_lack_its_end),
         cmocka_unit_test(devlink_tells_driver_and_versions),
+        cmocka_unit_test(a_board_id_is_taken_from_where_it_stands),
         cmocka_unit_test(more_versions_than_fit_are_cut),
         cmocka_unit_test(ethtool_tells_speed_and_offload),
         cmocka_unit_test(unknown_speeds_are_unknown),

@@ -134,6 +134,16 @@ static void an_absent_link_is_unknown(void **state)
     assert_int_equal(link.max_width, 16);
 }
 
+static void a_virtual_function_names_its_parent(void **state)
+{
+    (void)state;
+    root_file(root, "/sys/pf/max_link_width", "16\n", 0444);
+    root_file(root, "/sys/vf/physfn/max_link_width", "16\n", 0444);
+    assert_false(pci_is_virtual(root, "/sys/pf"));
+    assert_true(pci_is_virtual(root, "/sys/vf"));
+    assert_false(pci_is_virtual(root, "/sys/nothing"));
+}
+
 /* Module parameters --------------------------------------------------------------------------- */
 
 static const struct modparam_name max_sge = {"solar_rdma", "max_sge"};
@@ -286,6 +296,7 @@ int main(void)
         TEST(the_choice_stands_in_brackets),
         TEST(link_speeds_are_generations),
         TEST(an_absent_link_is_unknown),
+        TEST(a_virtual_function_names_its_parent),
         TEST(parameter_names_are_checked),
         TEST(the_last_option_counts),
         TEST(other_peoples_lines_stay),
