@@ -197,18 +197,18 @@ static enum err_code check_room(struct backups *b, struct err *err)
                          (long long)room, (long long)stats.file_bytes);
 }
 
+/* The second, its microseconds in hex, and noise: two of one second sort by age too. */
 static void name_it(struct backups *b, struct backup *out)
 {
-    unsigned char noise[4];
-    char hex[2 * sizeof(noise) + 1];
+    uint16_t noise;
     struct tm tm;
     out->created_us = b->app->clock->wall_us(b->app->clock);
     time_t s = (time_t)(out->created_us / 1000000);
-    random_bytes(noise, sizeof(noise));
-    hex_encode(noise, sizeof(noise), hex);
+    random_bytes(&noise, sizeof(noise));
     gmtime_r(&s, &tm);
-    strftime(out->id, sizeof(out->id), "%Y%m%dt%H%M%Sz-", &tm);
-    snprintf(out->id + strlen(out->id), sizeof(out->id) - strlen(out->id), "%s", hex);
+    size_t len = strftime(out->id, sizeof(out->id), "%Y%m%dt%H%M%Sz-", &tm);
+    snprintf(out->id + len, sizeof(out->id) - len, "%05x%03x",
+             (unsigned)(out->created_us % 1000000), noise & 0xfffu);
     snprintf(out->created_by, sizeof(out->created_by), "%s", b->wish.actor);
 }
 
