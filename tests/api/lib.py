@@ -15,9 +15,12 @@ import tempfile
 import threading
 import time
 
+from contract import Document, faults_of_answer
+
 SLOW = 6 if os.environ.get("STELLAR_SANITIZE") else 1
 START_S = 20 * SLOW
 CALL_S = 30 * SLOW
+OUTSIDE_MAX = 50  # faults of answers that are kept
 
 FABRIC = {"fabric_profile": {
     "trust": "dscp", "mtu_bytes": 4200,
@@ -57,7 +60,9 @@ class Answer:
 
 
 class Server:
-    """A stellard on a free port with a folder of its own."""
+    """A stellard on a free port with a folder of its own. Each answer is held against the contract."""
+
+    contract = None
 
     def __init__(self, args, data=None, options=()):
         self.args = args
@@ -65,11 +70,14 @@ class Server:
         self.own = data is None
         self.data = data or tempfile.mkdtemp(prefix="stellar-api-")
         self.proc = None
+        self.outside = set()
         self.local = threading.local()
         self.listen = "127.0.0.1:0"
         self.context = None  # ssl.SSLContext: speaks TLS
 
     def start(self, preexec=None):
+        if Server.contract is None:
+            Server.contract = Document(self.args.srcdir)
         url = os.path.join(self.data, "url")
         if os.path.exists(url):
             os.unlink(url)
@@ -150,11 +158,18 @@ class Server:
             try:
                 con.request(method, path, body, head)
                 r = con.getresponse()
-                return Answer(r.status, r.headers, r.read())
+                return self.seen(method, path, Answer(r.status, r.headers, r.read()))
             except (http.client.HTTPException, ConnectionError, BrokenPipeError):
                 self.drop_connection()
                 if fresh or attempt:
                     raise
+
+    def seen(self, method, path, answer):
+        """Keeps how the answer leaves schemas/openapi.yaml; finish() fails for it."""
+        for fault in faults_of_answer(Server.contract, method, path, answer):
+            if len(self.outside) < OUTSIDE_MAX:
+                self.outside.add(fault)
+        return answer
 
     def get(self, path, **kw):
         return self.call("GET", path, **kw)
@@ -257,6 +272,8 @@ def finish(tap, server, sentence="the server ends cleanly", quiet=False):
         if not tap.ok(code == 0, sentence, f"exit {code}"):
             with open(os.path.join(server.data, "log"), errors="replace") as log:
                 print("# " + log.read()[-20000:].replace("\n", "\n# "))
+    if server.outside:
+        tap.ok(False, "every answer is as schemas/openapi.yaml says", "\n".join(sorted(server.outside)))
     server.remove()
 
 

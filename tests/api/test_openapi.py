@@ -1,99 +1,13 @@
 #!/usr/bin/env python3
 """Every example of openapi.yaml as a request, and the route table against the paths."""
 import copy
-import json
 import os
-import re
 import subprocess
 
-import yaml
-
+from contract import Document, faults
 from lib import Server, Tap, arguments, finish, fixture
 
 LITERAL = {"code", "rule", "status", "unchanged", "applied", "valid", "dry_run", "severity", "role"}
-
-
-class Document:
-    def __init__(self, srcdir):
-        self.folder = os.path.join(srcdir, "schemas")
-        with open(os.path.join(self.folder, "openapi.yaml"), encoding="utf-8") as f:
-            self.root = yaml.safe_load(f)
-        self.files = {}
-
-    def file(self, name):
-        if name not in self.files:
-            with open(os.path.join(self.folder, name), encoding="utf-8") as f:
-                self.files[name] = json.load(f)
-        return self.files[name]
-
-    def resolve(self, value, root=None):
-        """Follows $ref; returns the value and the document that its own references mean."""
-        root = root if root is not None else self.root
-        while isinstance(value, dict) and "$ref" in value:
-            ref = value["$ref"]
-            if not ref.startswith("#"):
-                value = root = self.file(ref)
-                continue
-            value = root
-            for part in [p for p in ref[1:].split("/") if p]:
-                value = value[part.replace("~1", "/").replace("~0", "~")]
-        return value, root
-
-    def operations(self):
-        for path, item in self.root["paths"].items():
-            shared = item.get("parameters", [])
-            for method, op in item.items():
-                if method != "parameters":
-                    yield method.upper(), path, op, shared + op.get("parameters", [])
-
-
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-
-
-def has_type(value, name):
-    if name == "integer":
-        return isinstance(value, int) and not isinstance(value, bool)
-    if name == "number":
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    return isinstance(value, TYPES[name])
-
-
-def faults(doc, schema, value, at="", root=None):
-    """The part of JSON Schema that answers are described with."""
-    schema, root = doc.resolve(schema, root)
-    if schema is True or schema == {}:
-        return
-    wanted = schema.get("type")
-    if wanted and not any(has_type(value, t) for t in
-                          (wanted if isinstance(wanted, list) else [wanted])):
-        yield f"{at or '/'}: {value!r:.80} is no {wanted}"
-        return
-    if "enum" in schema and value not in schema["enum"]:
-        yield f"{at}: {value!r} is not in {schema['enum']}"
-    if "const" in schema and value != schema["const"]:
-        yield f"{at}: {value!r} is not {schema['const']!r}"
-    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
-        yield f"{at}: {value!r} does not match {schema['pattern']}"
-    for key in ("anyOf", "oneOf"):
-        if key in schema and all(list(faults(doc, s, value, at, root)) for s in schema[key]):
-            yield f"{at}: fits none of {key}"
-    for sub in schema.get("allOf", []):
-        yield from faults(doc, sub, value, at, root)
-    if isinstance(value, dict):
-        for key in schema.get("required", []):
-            if key not in value:
-                yield f"{at}: '{key}' is missing"
-        known = schema.get("properties", {})
-        for key, sub in value.items():
-            if key in known:
-                yield from faults(doc, known[key], sub, f"{at}/{key}", root)
-            elif schema.get("additionalProperties") is False:
-                yield f"{at}: '{key}' is not described"
-            elif isinstance(schema.get("additionalProperties"), dict):
-                yield from faults(doc, schema["additionalProperties"], sub, f"{at}/{key}", root)
-    if isinstance(value, list) and "items" in schema:
-        for i, sub in enumerate(value):
-            yield from faults(doc, schema["items"], sub, f"{at}/{i}", root)
 
 
 def unlike(example, value, at=""):
