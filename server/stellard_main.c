@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/notify.h"
@@ -126,11 +127,15 @@ static void print_figures(const char *what, const char *path, const struct store
            (long long)figures->generation, (long long)figures->audit_rows);
 }
 
-static enum err_code restore(const char *store, const char *from, struct err *err)
+/* Into a new folder, too: on the machine that takes a lost one's place. */
+static enum err_code restore(const struct stellard_options *options, const char *store,
+                             struct err *err)
 {
     struct store_figures figures;
     char aside[RESTORE_PATH_MAX];
-    enum err_code code = db_restore(store, from, clock_system(), aside, &figures, err);
+    enum err_code code = file_mkdirs(options->config.data_dir, 0700, err);
+    if (code == ERR_OK)
+        code = db_restore(store, options->from, clock_system(), aside, &figures, err);
     if (code != ERR_OK)
         return code;
     print_figures("restored", store, &figures);
@@ -156,7 +161,7 @@ static enum err_code run(struct stellard_options *options, struct err *err)
     if (n < 0 || (size_t)n >= sizeof(store))
         return err_set(err, ERR_INVALID, "--data: the path is too long");
     if (options->verb == STELLARD_RESTORE)
-        return restore(store, options->from, err);
+        return restore(options, store, err);
     if (options->verb == STELLARD_BACKUP)
         code = db_backup_offline(store, options->out, &figures, err);
     else

@@ -157,6 +157,9 @@ def offline(tap, args):
     names = [t["name"] for t in server.get("/v1/tenants").json["items"]]
     tap.equal(names, ["before"], "the server goes on from the copy, with the same admin")
     server.stop()
+    elsewhere = os.path.join(server.data, "new", "machine")
+    answer = run(args, "restore", "--data", elsewhere, "--from", copy)
+    tap.ok(answer.returncode == 0 and os.stat(elsewhere).st_mode & 0o777 == 0o700, "into a new folder, too", answer)
     with open(copy, "r+b") as file:
         file.seek(8192)
         file.write(os.urandom(20000))
