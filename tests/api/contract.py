@@ -7,6 +7,7 @@ import yaml
 
 # What every operation can answer (the description of the contract says so).
 ANYWHERE = {400, 401, 403, 413, 414, 415, 429, 500, 501, 503}
+LIBRARY_REFUSES = 431  # a head that does not fit the HTTP library's memory, which answers in HTML by itself
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 LIMITS = (("minLength", len, int.__ge__), ("maxLength", len, int.__le__), ("minItems", len, int.__ge__),
           ("maxItems", len, int.__le__), ("minProperties", len, int.__ge__),
@@ -142,6 +143,8 @@ def is_rehearsal(answer):
 def faults_of(doc, method, path, answer):
     if method == "HEAD" or answer.status == 304 or (method == "OPTIONS" and answer.status < 400):
         return [f"{answer.status} with a body"] if answer.body else []
+    if answer.status == LIBRARY_REFUSES:
+        return []
     op = doc.find(method, path)
     wrong = faults_of_problem(doc, answer) if answer.status >= 400 else []
     if op is None:
