@@ -74,10 +74,10 @@ class Server:
         self.local = threading.local()
         self.listen = "127.0.0.1:0"
         self.context = None  # ssl.SSLContext: speaks TLS
-
-    def start(self, preexec=None):
         if Server.contract is None:
             Server.contract = Document(self.args.srcdir)
+
+    def start(self, preexec=None):
         url = os.path.join(self.data, "url")
         if os.path.exists(url):
             os.unlink(url)
