@@ -17,7 +17,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-LIMIT_S = {"lint": 300, "unit": 180, "fuzz": 120, "api": 300, "clang": 900, "lab": 600}
+LIMIT_S = {"lint": 600, "unit": 300, "fuzz": 120, "api": 600, "clang": 900, "lab": 600}
 JOBS = {"lint": 2, "unit": 2, "fuzz": 2, "api": 2, "clang": 1, "lab": 1}
 TAP = re.compile(r"^(ok|not ok)\b\s*\d*\s*-?\s*(.*)$")
 
