@@ -216,5 +216,5 @@ int main(int argc, char **argv)
         status = EXIT_BAD;
     }
     agent_options_release(&options);
-    return status;
+    return (int)status;
 }

@@ -192,5 +192,5 @@ int main(int argc, char **argv)
         }
     }
     stellard_options_release(&options);
-    return status;
+    return (int)status;
 }

@@ -364,7 +364,7 @@ def start_after(server, body):
 
 
 def many_nodes_are_frozen_in_slices(tap, server):
-    agents = fleet(server, 60, dict(QUICK, waves=[{"count": 2}]), ports=8)
+    agents = fleet(server, 240, dict(QUICK, waves=[{"count": 2}]), ports=8)
     change(server, "30%")
     name = start(server)
     until(server, name, "running", {})

@@ -227,8 +227,8 @@ static void what_is_no_selector_is_refused(void **state)
                                       "a\x01",
                                       "a=\xff",
                                       "-a",
-                                      "0123456789012345678901234567890123456789012345678901234567"
-                                      "890123"};
+                                      ("0123456789012345678901234567890123456789012345678901234567"
+                                       "890123")};
     struct err err = ERR_INIT;
     struct selector selector;
     char text[8 * SELECTOR_TERMS_MAX] = "a";
