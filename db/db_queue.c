@@ -6,8 +6,8 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/cond.h"
 #include "db/db.h"
 
 enum err_code db_queue_init(struct db_queue *queue, struct err *err)
@@ -15,11 +15,7 @@ enum err_code db_queue_init(struct db_queue *queue, struct err *err)
     queue->ring = calloc(DB_QUEUE_MAX, sizeof(queue->ring[0]));
     if (queue->ring == NULL)
         return err_nomem(err);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&queue->filled, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init(&queue->filled);
     pthread_mutex_init(&queue->lock, NULL);
     return ERR_OK;
 }
@@ -53,24 +49,11 @@ enum err_code db_queue_push(struct db_queue *queue, const struct db_job *job, st
     return ERR_OK;
 }
 
-static struct timespec deadline_in(int wait_ms)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += wait_ms / 1000;
-    at.tv_nsec += wait_ms % 1000 * NS_PER_MS;
-    if (at.tv_nsec >= NS_PER_S) {
-        at.tv_sec++;
-        at.tv_nsec -= NS_PER_S;
-    }
-    return at;
-}
-
 static void wait_for_job(struct db_queue *queue, int wait_ms)
 {
     struct timespec at = {0};
     if (wait_ms > 0)
-        at = deadline_in(wait_ms);
+        at = cond_deadline(wait_ms * NS_PER_MS);
     queue->sleeping++;
     while (queue->count == 0 && !queue->is_closed) {
         if (wait_ms < 0)

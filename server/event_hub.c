@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/cond.h"
 #include "base/log.h"
 #include "server/event_client.h"
 
@@ -71,10 +71,7 @@ static void *hub_main(void *arg)
     struct event_hub *hub = arg;
     pthread_mutex_lock(&hub->lock);
     while (!hub->is_stopping) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        int64_t at_ns = until.tv_sec * NS_PER_S + until.tv_nsec + TICK_NS;
-        until = (struct timespec){.tv_sec = at_ns / NS_PER_S, .tv_nsec = at_ns % NS_PER_S};
+        struct timespec until = cond_deadline(TICK_NS);
         if (!hub->is_poked)
             pthread_cond_timedwait(&hub->poked, &hub->lock, &until);
         hub->is_poked = false;
@@ -94,11 +91,7 @@ enum err_code event_hub_new(const struct event_hub_config *config, struct event_
     if (hub->config.heartbeat_ns == 0)
         hub->config.heartbeat_ns = EVENT_HEARTBEAT_NS;
     event_ring_init(&hub->ring, 0);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&hub->poked, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init(&hub->poked);
     pthread_mutex_init(&hub->lock, NULL);
     int rc = pthread_create(&hub->thread, NULL, hub_main, hub);
     if (rc != 0) {

@@ -7,8 +7,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/cond.h"
 #include "base/log.h"
 #include "server/http_core.h"
 
@@ -186,10 +186,7 @@ static void waits_hurry(struct http_server *server, int64_t now_ns)
 
 static void wait_sleep(struct http_server *server, int64_t sleep_ns)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t at_ns = until.tv_sec * NS_PER_S + until.tv_nsec + sleep_ns;
-    until = (struct timespec){.tv_sec = at_ns / NS_PER_S, .tv_nsec = at_ns % NS_PER_S};
+    struct timespec until = cond_deadline(sleep_ns);
     pthread_cond_timedwait(&server->wait_cond, &server->wait_lock, &until);
 }
 
@@ -240,11 +237,7 @@ static void *timer_run(void *arg)
 
 enum err_code http_wait_start(struct http_server *server, struct err *err)
 {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&server->wait_cond, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init(&server->wait_cond);
     pthread_mutex_init(&server->wait_lock, NULL);
     int rc = pthread_create(&server->timer, NULL, timer_run, server);
     if (rc != 0) {

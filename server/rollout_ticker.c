@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/cond.h"
 #include "server/rollouts.h"
 
 #define TICK_NS (200 * NS_PER_MS)
@@ -62,13 +62,7 @@ static void looked(void *arg, enum err_code code, const struct err *err)
 /* With the lock. */
 static void sleep_a_tick(struct rollout_ticker *ticker)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += TICK_NS;
-    if (end.tv_nsec >= NS_PER_S) {
-        end.tv_nsec -= NS_PER_S;
-        end.tv_sec++;
-    }
+    struct timespec end = cond_deadline(TICK_NS);
     int rc = 0;
     while (!ticker->ended && rc != ETIMEDOUT)
         rc = pthread_cond_timedwait(&ticker->changed, &ticker->lock, &end);
@@ -99,16 +93,12 @@ static void *run(void *arg)
 enum err_code rollout_ticker_start(struct app *app, struct rollout_ticker **out, struct err *err)
 {
     struct rollout_ticker *ticker = calloc(1, sizeof(*ticker));
-    pthread_condattr_t attr;
     if (ticker == NULL)
         return err_nomem(err);
     ticker->app = app;
     ticker->active = true; /* one look at what the start found */
     pthread_mutex_init(&ticker->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&ticker->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init(&ticker->changed);
     int rc = pthread_create(&ticker->thread, NULL, run, ticker);
     if (rc != 0) {
         pthread_mutex_destroy(&ticker->lock);

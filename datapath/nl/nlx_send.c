@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cond.h"
 
 /* A thread that just came back from the kernel may still wait for a processor; one that is stuck
  * must not cost a whole deadline again and again. */
@@ -98,12 +100,8 @@ enum err_code nlx_sender_new(int fd, struct nlx_sender **out, struct err *err)
         return err_nomem(err);
     }
     sender->fd = fd;
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&sender->lock, NULL);
-    pthread_cond_init(&sender->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init(&sender->changed);
     int error = start_thread(sender);
     if (error != 0) {
         sender_destroy(sender);
@@ -126,14 +124,7 @@ void nlx_sender_free(struct nlx_sender *sender)
 /* Waits until the thread is idle or the time is over; the lock is held. */
 static bool wait_idle(struct nlx_sender *sender, int wait_ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += wait_ms / 1000;
-    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
+    struct timespec until = cond_deadline(wait_ms * NS_PER_MS);
     int rc = 0;
     while (sender->data != NULL && rc == 0)
         rc = pthread_cond_timedwait(&sender->changed, &sender->lock, &until);
