@@ -15,20 +15,9 @@ static int compare_keys(const void *a, const void *b)
     return knob_compare(x->kind, x->subject, x->id, y->kind, y->subject, y->id);
 }
 
-static int compare_knobs(const void *a, const void *b)
-{
-    const struct plan_knob *x = a, *y = b;
-    return knob_compare(x->kind, x->subject, x->id, y->kind, y->subject, y->id);
-}
-
 static const struct plan_knob *find_knob(const struct plan *plan, const struct plan_step *step)
 {
-    struct plan_knob key = {.kind = step->kind};
-    if (plan == NULL || plan->knob_count == 0)
-        return NULL;
-    memcpy(key.subject, step->subject, sizeof(key.subject));
-    memcpy(key.id, step->id, sizeof(key.id));
-    return bsearch(&key, plan->knobs, plan->knob_count, sizeof(key), compare_knobs);
+    return plan == NULL ? NULL : plan_knob_get(plan, step->kind, step->subject, step->id);
 }
 
 static const struct plan_step *find_step(const struct plan_steps *steps,
@@ -110,13 +99,6 @@ static bool is_extra(const struct plan *good, const struct plan_step *step)
     return knob == NULL ? !step->kind->is_set : knob->observe_only;
 }
 
-static enum err_code add_copy(struct plan *plan, const struct plan_knob *knob, struct err *err)
-{
-    struct plan_knob copy = *knob;
-    json_incref(copy.want);
-    return plan_add(plan, &copy, err);
-}
-
 static enum err_code add_extra(struct plan *plan, const struct plan_step *step, struct err *err)
 {
     struct plan_knob knob = {.kind = step->kind, .want = json_incref(step->from)};
@@ -136,7 +118,7 @@ enum err_code fallback_plan(const char *node, const struct plan *good,
         const struct plan_knob *knob = &good->knobs[i];
         const struct plan_step *changed = find_step(undo, knob->kind, knob->subject, knob->id);
         if (changed == NULL || !is_extra(good, changed))
-            code = add_copy(plan, knob, err);
+            code = plan_add_copy(plan, knob, err);
     }
     for (size_t i = 0; code == ERR_OK && i < undo->count; i++)
         if (is_extra(good, &undo->items[i]))
@@ -154,12 +136,11 @@ enum err_code fallback_view(const struct plan *a, const struct plan *b, struct p
     OWN(plan) struct plan *view = NULL;
     enum err_code code = plan_new(a->node, a->generation, &view, err);
     for (size_t i = 0; code == ERR_OK && i < a->knob_count; i++)
-        code = add_copy(view, &a->knobs[i], err);
+        code = plan_add_copy(view, &a->knobs[i], err);
     for (size_t i = 0; code == ERR_OK && i < b->knob_count; i++) {
         const struct plan_knob *knob = &b->knobs[i];
-        if (a->knob_count == 0 ||
-            bsearch(knob, a->knobs, a->knob_count, sizeof(*knob), compare_knobs) == NULL)
-            code = add_copy(view, knob, err);
+        if (plan_knob_get(a, knob->kind, knob->subject, knob->id) == NULL)
+            code = plan_add_copy(view, knob, err);
     }
     if (code == ERR_OK)
         code = plan_seal(view, err);

@@ -16,13 +16,6 @@ static bool names_subject(const struct plan *plan, const char *subject)
     return false;
 }
 
-static enum err_code add_copy(struct plan *plan, const struct plan_knob *knob, struct err *err)
-{
-    struct plan_knob copy = *knob;
-    json_incref(copy.want);
-    return plan_add(plan, &copy, err);
-}
-
 /* Also the subjects that only `other` names. *out = NULL: plan itself will do. */
 static enum err_code add_subjects(const struct plan *plan, const struct plan *other,
                                   struct plan **out, struct err *err)
@@ -39,9 +32,9 @@ static enum err_code add_subjects(const struct plan *plan, const struct plan *ot
         if (merged == NULL)
             code = plan_new(plan->node, plan->generation, &merged, err);
         for (size_t k = 0; code == ERR_OK && merged->knob_count < plan->knob_count; k++)
-            code = add_copy(merged, &plan->knobs[k], err);
+            code = plan_add_copy(merged, &plan->knobs[k], err);
         if (code == ERR_OK)
-            code = add_copy(merged, knob, err);
+            code = plan_add_copy(merged, knob, err);
         if (code != ERR_OK)
             return code;
     }

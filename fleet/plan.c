@@ -65,6 +65,13 @@ enum err_code plan_add(struct plan *plan, const struct plan_knob *knob, struct e
     return ERR_OK;
 }
 
+enum err_code plan_add_copy(struct plan *plan, const struct plan_knob *knob, struct err *err)
+{
+    struct plan_knob copy = *knob;
+    json_incref(copy.want);
+    return plan_add(plan, &copy, err);
+}
+
 static int compare_knobs(const void *a, const void *b)
 {
     const struct plan_knob *x = a, *y = b;
@@ -96,6 +103,27 @@ enum err_code plan_seal(struct plan *plan, struct err *err)
                            plan->node, knob->kind->name, knob->subject, knob->id);
     }
     return digest_plan(plan, err);
+}
+
+struct knob_key {
+    const struct knob_kind *kind;
+    const char *subject, *id;
+};
+
+static int compare_key(const void *a, const void *b)
+{
+    const struct knob_key *key = a;
+    const struct plan_knob *knob = b;
+    return knob_compare(key->kind, key->subject, key->id, knob->kind, knob->subject, knob->id);
+}
+
+const struct plan_knob *plan_knob_get(const struct plan *plan, const struct knob_kind *kind,
+                                      const char *subject, const char *id)
+{
+    const struct knob_key key = {.kind = kind, .subject = subject, .id = id};
+    return plan->knob_count == 0
+               ? NULL
+               : bsearch(&key, plan->knobs, plan->knob_count, sizeof(*plan->knobs), compare_key);
 }
 
 void plan_tag(const struct plan *plan, char out[PLAN_TAG_SIZE])

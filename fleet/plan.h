@@ -69,7 +69,13 @@ ERR_MUST_CHECK enum err_code plan_new(const char *node, int64_t generation, stru
 /* Takes over knob->want, also on failure. */
 ERR_MUST_CHECK enum err_code plan_add(struct plan *plan, const struct plan_knob *knob,
                                       struct err *err);
+/* A copy of another plan's knob, which keeps its own. */
+ERR_MUST_CHECK enum err_code plan_add_copy(struct plan *plan, const struct plan_knob *knob,
+                                           struct err *err);
 ERR_MUST_CHECK enum err_code plan_seal(struct plan *plan, struct err *err);
+/* Of a sealed plan; borrowed, NULL = it has none. */
+const struct plan_knob *plan_knob_get(const struct plan *plan, const struct knob_kind *kind,
+                                      const char *subject, const char *id);
 
 static inline bool plan_is_final(const struct plan *plan)
 {
