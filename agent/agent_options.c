@@ -9,24 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "fleet/name.h"
 
 /* Values ---------------------------------------------------------------------------------------*/
-
-#define TEXT_SETTER(member)                                                                        \
-    static enum err_code set_##member(void *target, const char *value, struct err *err)            \
-    {                                                                                              \
-        (void)err;                                                                                 \
-        ((struct agent_options *)target)->member = value;                                          \
-        return ERR_OK;                                                                             \
-    }
-TEXT_SETTER(token_file)
-TEXT_SETTER(join)
-TEXT_SETTER(join_file)
-TEXT_SETTER(server_ca)
-TEXT_SETTER(state_dir)
-TEXT_SETTER(root)
 
 static enum err_code set_server(void *target, const char *value, struct err *err)
 {
@@ -95,18 +80,6 @@ static enum err_code add_sim_fault(void *target, const char *value, struct err *
     return ERR_OK;
 }
 
-static enum err_code set_log_level(void *target, const char *value, struct err *err)
-{
-    (void)target;
-    return log_level_read(value, err);
-}
-
-static enum err_code set_log_format(void *target, const char *value, struct err *err)
-{
-    (void)target;
-    return log_format_read(value, err);
-}
-
 static enum err_code set_once(void *target, const char *value, struct err *err)
 {
     (void)value;
@@ -126,40 +99,43 @@ static enum err_code print_version(void *target, const char *value, struct err *
 
 static enum err_code print_help(void *target, const char *value, struct err *err);
 
+#define AT(member) offsetof(struct agent_options, member)
+
 static const struct option_row rows[] = {
     {"server", "URL", "the server, as https://host:8440; none: keep the last\ngood plan", 0,
-     set_server},
-    {"node", "NAME", "this node's name at the server", 0, set_node},
+     set_server, 0},
+    {"node", "NAME", "this node's name at the server", 0, set_node, 0},
     {"devices", "IF,IF", "the interfaces to manage; default: all but bridges, bonds,\nvirtual ones",
-     0, set_devices},
+     0, set_devices, 0},
     {"join", "TOKEN", "enrol with this join token, unless it was spent here before",
-     OPTION_LINE_ONLY, set_join},
-    {"join-file", "FILE", "the same, from the file's first line: nobody sees it in ps", 0,
-     set_join_file},
-    {"server-ca", "FILE", "who signs the server's certificate, if not its own authority", 0,
-     set_server_ca},
-    {"token-file", "FILE", "holds the agent's token, for a server on loopback without\nTLS", 0,
-     set_token_file},
-    {"state-dir", "DIR", "last good plan, journal, receipts\n[" AGENT_STATE_DIR "]", 0,
-     set_state_dir},
+     OPTION_LINE_ONLY | OPTION_TEXT, NULL, AT(join)},
+    {"join-file", "FILE", "the same, from the file's first line: nobody sees it in ps", OPTION_TEXT,
+     NULL, AT(join_file)},
+    {"server-ca", "FILE", "who signs the server's certificate, if not its own authority",
+     OPTION_TEXT, NULL, AT(server_ca)},
+    {"token-file", "FILE", "holds the agent's token, for a server on loopback without\nTLS",
+     OPTION_TEXT, NULL, AT(token_file)},
+    {"state-dir", "DIR", "last good plan, journal, receipts\n[" AGENT_STATE_DIR "]", OPTION_TEXT,
+     NULL, AT(state_dir)},
     {"provider", "NAME", "linux (default), or sim: a pretended node, to try without\nroot", 0,
-     set_provider},
-    {"sim-ports", "N", "ports of the simulator [2]", 0, set_sim_ports},
+     set_provider, 0},
+    {"sim-ports", "N", "ports of the simulator [2]", 0, set_sim_ports, 0},
     {"sim-fault", "FAULT",
      "for tests only, may be repeated: fail-step:N, or fail,\nrefuse, ignore, link-down with "
      ":KNOB: the simulator's\nknobs of that kind go wrong",
-     OPTION_REPEATED, add_sim_fault},
-    {"log-level", "LEVEL", "error, warning, info (default) or debug", 0, set_log_level},
+     OPTION_REPEATED, add_sim_fault, 0},
+    {"log-level", "LEVEL", "error, warning, info (default) or debug", 0, option_log_level, 0},
     {"log-format", "FORMAT", "text, json or journal [text; journal under systemd]", 0,
-     set_log_format},
+     option_log_format, 0},
     {"config", "FILE",
      "read options from this JSON file first\n[" AGENT_CONFIG " when it is there]",
-     OPTION_LINE_ONLY, NULL},
+     OPTION_LINE_ONLY, NULL, 0},
     {"once", NULL, "make the node what the last good plan wants, then exit:\n0 = it is",
-     OPTION_LINE_ONLY, set_once},
-    {"root", "PREFIX", "before /sys, /proc and /etc, for tests", OPTION_LINE_ONLY, set_root},
-    {"version", NULL, "print the version", OPTION_LINE_ONLY, print_version},
-    {"help", NULL, "print this", OPTION_LINE_ONLY, print_help},
+     OPTION_LINE_ONLY, set_once, 0},
+    {"root", "PREFIX", "before /sys, /proc and /etc, for tests", OPTION_LINE_ONLY | OPTION_TEXT,
+     NULL, AT(root)},
+    {"version", NULL, "print the version", OPTION_LINE_ONLY, print_version, 0},
+    {"help", NULL, "print this", OPTION_LINE_ONLY, print_help, 0},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 

@@ -28,15 +28,21 @@ void log_set_level(enum log_level level)
     atomic_store(&level_max, (int)level);
 }
 
+/* The place of name; -1 = it is none of them. */
+static int find_name(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (int)i;
+    return -1;
+}
+
 bool log_level_from_name(const char *name, enum log_level *out)
 {
-    for (size_t i = 0; i < LEVEL_COUNT; i++) {
-        if (strcmp(name, level_names[i]) == 0) {
-            *out = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
+    int at = find_name(level_names, LEVEL_COUNT, name);
+    if (at >= 0)
+        *out = (enum log_level)at;
+    return at >= 0;
 }
 
 void log_set_format(enum log_format format)
@@ -46,31 +52,10 @@ void log_set_format(enum log_format format)
 
 bool log_format_from_name(const char *name, enum log_format *out)
 {
-    for (size_t i = 0; i < sizeof(format_names) / sizeof(format_names[0]); i++) {
-        if (strcmp(name, format_names[i]) == 0) {
-            *out = (enum log_format)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-enum err_code log_level_read(const char *name, struct err *err)
-{
-    enum log_level level;
-    if (!log_level_from_name(name, &level))
-        return err_set(err, ERR_INVALID, "'%s' is none of error, warning, info and debug", name);
-    log_set_level(level);
-    return ERR_OK;
-}
-
-enum err_code log_format_read(const char *name, struct err *err)
-{
-    enum log_format format;
-    if (!log_format_from_name(name, &format))
-        return err_set(err, ERR_INVALID, "'%s' is none of text, json and journal", name);
-    log_set_format(format);
-    return ERR_OK;
+    int at = find_name(format_names, sizeof(format_names) / sizeof(format_names[0]), name);
+    if (at >= 0)
+        *out = (enum log_format)at;
+    return at >= 0;
 }
 
 /* Is stderr what $JOURNAL_STREAM (DEVICE:INODE, systemd.exec(5)) names? */

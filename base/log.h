@@ -8,8 +8,6 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
-
 enum log_level {
     LOG_LEVEL_ERROR = 0,
     LOG_LEVEL_WARNING,
@@ -28,10 +26,6 @@ enum log_format {
 /* LOG_FORMAT_TEXT at first, LOG_FORMAT_JOURNAL when stderr is the journal ($JOURNAL_STREAM). */
 void log_set_format(enum log_format format);
 bool log_format_from_name(const char *name, enum log_format *out); /* "text", "json", "journal" */
-
-/* Of an option: sets it, or ERR_INVALID naming what there is. */
-ERR_MUST_CHECK enum err_code log_level_read(const char *name, struct err *err);
-ERR_MUST_CHECK enum err_code log_format_read(const char *name, struct err *err);
 
 /* Thread-safe; one write(2) a line; lines are cut at LOG_LINE_MAX. */
 #define LOG_LINE_MAX 2048

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 
 #define CONFIG_NAME "config"
@@ -24,6 +25,36 @@ static const struct option_row *row_of(const struct options *options, const char
         if (strcmp(options->rows[i].name, name) == 0)
             return &options->rows[i];
     return NULL;
+}
+
+enum err_code option_log_level(void *target, const char *value, struct err *err)
+{
+    enum log_level level;
+    (void)target;
+    if (!log_level_from_name(value, &level))
+        return err_set(err, ERR_INVALID, "'%s' is none of error, warning, info and debug", value);
+    log_set_level(level);
+    return ERR_OK;
+}
+
+enum err_code option_log_format(void *target, const char *value, struct err *err)
+{
+    enum log_format format;
+    (void)target;
+    if (!log_format_from_name(value, &format))
+        return err_set(err, ERR_INVALID, "'%s' is none of text, json and journal", value);
+    log_set_format(format);
+    return ERR_OK;
+}
+
+static enum err_code set(const struct option_row *row, void *target, const char *value,
+                         struct err *err)
+{
+    if (row->flags & OPTION_TEXT)
+        *(const char **)((char *)target + row->at) = value;
+    else if (row->set != NULL)
+        return row->set(target, value, err);
+    return ERR_OK; /* the row "config" was looked at before */
 }
 
 /* The file ------------------------------------------------------------------------------------ */
@@ -62,9 +93,9 @@ static enum err_code set_from_file(const struct option_row *row, const json_t *v
                                    struct err *err)
 {
     if (row->arg == NULL && json_is_boolean(value))
-        return json_is_true(value) ? row->set(target, NULL, err) : ERR_OK;
+        return json_is_true(value) ? set(row, target, NULL, err) : ERR_OK;
     if (row->arg != NULL && json_is_string(value))
-        return row->set(target, json_string_value(value), err);
+        return set(row, target, json_string_value(value), err);
     return err_set(err, ERR_INVALID, "%s is wanted",
                    row->arg == NULL ? "true or false" : "a text or a whole number");
 }
@@ -192,7 +223,7 @@ static enum err_code read_line(const struct options *options, int argc, char **a
     bool bad = false;
     line_init(&line, options, argc, argv);
     while ((row = line_next(&line, options, &bad)) != NULL) {
-        enum err_code code = row->set == NULL ? ERR_OK : row->set(target, optarg, err);
+        enum err_code code = set(row, target, optarg, err);
         if (code == ERR_INVALID)
             return err_context(err, "--%s", row->name);
         if (code != ERR_OK)

@@ -23,6 +23,7 @@
 enum option_flags {
     OPTION_LINE_ONLY = 1 << 0, /* not in the file: --help, --config */
     OPTION_REPEATED = 1 << 1,  /* each is given to set() in turn; else the last one counts */
+    OPTION_TEXT = 1 << 2,      /* no set(): the argument is stored as it is, see `at` */
 };
 
 struct option_row {
@@ -33,7 +34,12 @@ struct option_row {
     /* value is NULL for an option without argument, else it lives until options_release().
      * ERR_INVALID: the value is wrong, the text says what is wanted. Others stop the program. */
     enum err_code (*set)(void *target, const char *value, struct err *err);
+    size_t at; /* of OPTION_TEXT: offset of a `const char *` in the target; else 0 */
 };
+
+/* set()s that every program has: base/log's level and format. */
+enum err_code option_log_level(void *target, const char *value, struct err *err);
+enum err_code option_log_format(void *target, const char *value, struct err *err);
 
 struct options {
     const struct option_row *rows;

@@ -6,11 +6,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/notify.h"
 #include "server/route.h"
 
@@ -18,13 +18,6 @@
 #define RATE_MAX       1000000
 
 /* Values ---------------------------------------------------------------------------------------*/
-
-static enum err_code set_data(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct stellard_options *)target)->config.data_dir = value;
-    return ERR_OK;
-}
 
 /* "127.0.0.1:8440" or "[::1]:8440". */
 static enum err_code set_listen(void *target, const char *value, struct err *err)
@@ -69,34 +62,6 @@ static enum err_code set_name(void *target, const char *value, struct err *err)
     return tls_name_check(value, err);
 }
 
-static enum err_code set_cert(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct stellard_options *)target)->config.cert_file = value;
-    return ERR_OK;
-}
-
-static enum err_code set_key(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct stellard_options *)target)->config.key_file = value;
-    return ERR_OK;
-}
-
-static enum err_code set_out(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct stellard_options *)target)->out = value;
-    return ERR_OK;
-}
-
-static enum err_code set_from(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct stellard_options *)target)->from = value;
-    return ERR_OK;
-}
-
 static enum err_code parse_rate(const char *value, uint32_t *out, struct err *err)
 {
     char *end;
@@ -116,18 +81,6 @@ static enum err_code set_rate_token(void *target, const char *value, struct err 
 static enum err_code set_rate_tenant(void *target, const char *value, struct err *err)
 {
     return parse_rate(value, &((struct stellard_options *)target)->config.rate_tenant, err);
-}
-
-static enum err_code set_log_level(void *target, const char *value, struct err *err)
-{
-    (void)target;
-    return log_level_read(value, err);
-}
-
-static enum err_code set_log_format(void *target, const char *value, struct err *err)
-{
-    (void)target;
-    return log_format_read(value, err);
 }
 
 /* What only prints ---------------------------------------------------------------------------- */
@@ -168,39 +121,45 @@ static enum err_code new_admin_token(void *target, const char *value, struct err
     return ERR_OK;
 }
 
+#define AT(member) offsetof(struct stellard_options, member)
+
 static const struct option_row rows[] = {
-    {"data", "DIR", "folder of the store, admin.token and url; made when missing", 0, set_data},
+    {"data", "DIR", "folder of the store, admin.token and url; made when missing", OPTION_TEXT,
+     NULL, AT(config.data_dir)},
     {"listen", "ADDRESS:PORT",
-     "where to listen [" LISTEN_DEFAULT "]; port 0 = any free,\nsee DIR/url", 0, set_listen},
-    {"tls", "MODE", "on, off or auto: on unless the address is a loopback one [auto]", 0, set_tls},
+     "where to listen [" LISTEN_DEFAULT "]; port 0 = any free,\nsee DIR/url", 0, set_listen, 0},
+    {"tls", "MODE", "on, off or auto: on unless the address is a loopback one [auto]", 0, set_tls,
+     0},
     {"name", "NAME",
      "a name or address by which agents reach this server; the\nfirst is the one they are told; "
      "repeat it for more",
-     OPTION_REPEATED, set_name},
+     OPTION_REPEATED, set_name, 0},
     {"tls-cert", "FILE",
      "show this certificate (PEM, its chain behind it) instead of\none by the server's own "
      "authority",
-     0, set_cert},
-    {"tls-key", "FILE", "its key; both are read again when they change", 0, set_key},
+     OPTION_TEXT, NULL, AT(config.cert_file)},
+    {"tls-key", "FILE", "its key; both are read again when they change", OPTION_TEXT, NULL,
+     AT(config.key_file)},
     {"rate-token", "N", "requests a second of one token or session; 0 = no limit", 0,
-     set_rate_token},
-    {"rate-tenant", "N", "the same of all of a tenant's together", 0, set_rate_tenant},
+     set_rate_token, 0},
+    {"rate-tenant", "N", "the same of all of a tenant's together", 0, set_rate_tenant, 0},
     {"new-admin-token", NULL, "write a new DIR/admin.token; no server may run on DIR",
-     OPTION_LINE_ONLY, new_admin_token},
-    {"log-level", "LEVEL", "error, warning, info or debug [info]", 0, set_log_level},
+     OPTION_LINE_ONLY, new_admin_token, 0},
+    {"log-level", "LEVEL", "error, warning, info or debug [info]", 0, option_log_level, 0},
     {"log-format", "FORMAT", "text, json or journal [text; journal under systemd]", 0,
-     set_log_format},
+     option_log_format, 0},
     {"config", "FILE",
      "read options from this JSON file first\n[" STELLARD_CONFIG " when it is there]",
-     OPTION_LINE_ONLY, NULL},
+     OPTION_LINE_ONLY, NULL, 0},
     {"check-config", NULL, "only say whether options and file are right", OPTION_LINE_ONLY,
-     check_config},
-    {"out", "FILE", "of backup: the copy to make", OPTION_LINE_ONLY, set_out},
-    {"from", "FILE", "of restore: the copy to put in place", OPTION_LINE_ONLY, set_from},
+     check_config, 0},
+    {"out", "FILE", "of backup: the copy to make", OPTION_LINE_ONLY | OPTION_TEXT, NULL, AT(out)},
+    {"from", "FILE", "of restore: the copy to put in place", OPTION_LINE_ONLY | OPTION_TEXT, NULL,
+     AT(from)},
     {"routes", NULL, "print method, path, roles and options of each route", OPTION_LINE_ONLY,
-     print_routes},
-    {"version", NULL, "print the version", OPTION_LINE_ONLY, print_version},
-    {"help", NULL, "print this", OPTION_LINE_ONLY, print_help},
+     print_routes, 0},
+    {"version", NULL, "print the version", OPTION_LINE_ONLY, print_version, 0},
+    {"help", NULL, "print this", OPTION_LINE_ONLY, print_help, 0},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 

@@ -10,6 +10,7 @@ struct target {
     bool verbose, helped;
     int devices;
     char last[32];
+    const char *folder;
 };
 
 static enum err_code set_listen(void *target, const char *value, struct err *err)
@@ -46,11 +47,12 @@ static enum err_code set_help(void *target, const char *value, struct err *err)
 }
 
 static const struct option_row rows[] = {
-    {"listen", "ADDRESS:PORT", "where to listen", 0, set_listen},
-    {"verbose", NULL, "say more", 0, set_verbose},
-    {"device", "IF", "one of several\nmay be given more than once", OPTION_REPEATED, set_device},
-    {"config", "FILE", "read it first", OPTION_LINE_ONLY, NULL},
-    {"help", NULL, "print this", OPTION_LINE_ONLY, set_help},
+    {"listen", "ADDRESS:PORT", "where to listen", 0, set_listen, 0},
+    {"verbose", NULL, "say more", 0, set_verbose, 0},
+    {"device", "IF", "one of several\nmay be given more than once", OPTION_REPEATED, set_device, 0},
+    {"folder", "DIR", "kept as it is", OPTION_TEXT, NULL, offsetof(struct target, folder)},
+    {"config", "FILE", "read it first", OPTION_LINE_ONLY, NULL, 0},
+    {"help", NULL, "print this", OPTION_LINE_ONLY, set_help, 0},
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -103,6 +105,22 @@ static void the_line_sets_options_in_both_spellings(void **state)
     assert_true(target.verbose);
     assert_int_equal(target.devices, 2);
     assert_string_equal(target.last, "y");
+    options_release(&options);
+}
+
+static void a_text_is_stored_without_a_function(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct options options = {.file = path};
+    struct target target;
+    const char *none[] = {NULL}, *words[] = {"--folder=line", NULL};
+    write_config("{\"folder\": \"file\"}");
+    assert_ok(read_options(none, &options, &target, &err));
+    assert_string_equal(target.folder, "file");
+    options_release(&options);
+    assert_ok(read_options(words, &options, &target, &err));
+    assert_string_equal(target.folder, "line");
     options_release(&options);
 }
 
@@ -212,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_sets_options_in_both_spellings),
+        cmocka_unit_test(a_text_is_stored_without_a_function),
         cmocka_unit_test(the_line_wins_over_the_file),
         cmocka_unit_test(a_file_that_is_named_must_be_there),
         cmocka_unit_test(a_wrong_file_is_refused_with_the_place),
