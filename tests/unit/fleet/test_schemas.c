@@ -8,6 +8,7 @@
 #include "base/embed.h"
 #include "base/schema.h"
 #include "fleet/compat.h"
+#include "fleet/flash.h"
 #include "fleet/receipt.h"
 #include "fleet/rollout_policy.h"
 #include "fleet/switch.h"
@@ -99,16 +100,35 @@ static bool accept_rollout(const json_t *document)
     return accepted;
 }
 
+static bool accept_flash_task(const json_t *document)
+{
+    struct flash_task task;
+    return flash_task_from_json(document, &task, NULL) == ERR_OK;
+}
+
+static bool accept_flash_report(const json_t *document)
+{
+    struct flash_report report;
+    return flash_report_from_json(document, &report, NULL) == ERR_OK;
+}
+
 static const struct {
     const char *name;
     bool (*accept)(const json_t *document);
 } kinds[] = {
-    {"policy", accept_policy},       {"fabric", accept_fabric},
-    {"placement", accept_placement}, {"inventory", accept_inventory},
-    {"plan", accept_plan},           {"state", accept_state},
-    {"receipt", accept_receipt},     {"switch", accept_switch},
-    {"compat-rules", accept_compat}, {"rollout_policy", accept_rollout_policy},
+    {"policy", accept_policy},
+    {"fabric", accept_fabric},
+    {"placement", accept_placement},
+    {"inventory", accept_inventory},
+    {"plan", accept_plan},
+    {"state", accept_state},
+    {"receipt", accept_receipt},
+    {"switch", accept_switch},
+    {"compat-rules", accept_compat},
+    {"rollout_policy", accept_rollout_policy},
     {"rollout", accept_rollout},
+    {"flash_task", accept_flash_task},
+    {"flash_report", accept_flash_report},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
