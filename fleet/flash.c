@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "fleet/read.h"
 
 #define FLASH_JSON_VERSION 1
@@ -198,13 +197,6 @@ void flash_task_tag(const struct flash_task *task, char out[FLASH_TAG_SIZE])
     snprintf(out, FLASH_TAG_SIZE, "%s%s", task->id, task->cancelled ? "~cancelled" : "");
 }
 
-static void read_at(struct json_reader *r, int64_t *out)
-{
-    char text[CLOCK_TEXT_MAX];
-    if (read_text(r, "at", true, 1, text, sizeof(text)) && !clock_parse(text, out))
-        read_problem(r, "at", "is no time such as \"2026-01-02T03:04:05Z\"");
-}
-
 enum err_code flash_report_from_json(const json_t *document, struct flash_report *out,
                                      struct err *err)
 {
@@ -227,7 +219,7 @@ enum err_code flash_report_from_json(const json_t *document, struct flash_report
     read_text(&r, "running", false, 1, report.running, sizeof(report.running));
     read_text(&r, "stored", false, 1, report.stored, sizeof(report.stored));
     read_text(&r, "boot", false, 1, report.boot, sizeof(report.boot));
-    read_at(&r, &report.at_us);
+    json_reader_int(&r, "at_us", true, 0, INT64_MAX, &report.at_us);
     report.phase = (enum flash_phase)phase;
     report.outcome = (enum flash_outcome)(outcome + 1);
     if (has_phase && !flash_outcome_fits(report.phase, report.outcome))
@@ -244,8 +236,6 @@ enum err_code flash_report_from_json(const json_t *document, struct flash_report
 
 json_t *flash_report_to_json(const struct flash_report *report)
 {
-    char at[CLOCK_TEXT_MAX];
-    clock_format(report->at_us, at);
     OWN(json) json_t *object = json_object();
     if (object == NULL || !write_member(object, "version", json_integer(FLASH_JSON_VERSION)) ||
         !write_text(object, "task", report->task) ||
@@ -256,7 +246,8 @@ json_t *flash_report_to_json(const struct flash_report *report)
         !write_text(object, "problem", report->problem) ||
         !write_text(object, "running", report->running) ||
         !write_text(object, "stored", report->stored) ||
-        !write_text(object, "boot", report->boot) || !write_text(object, "at", at))
+        !write_text(object, "boot", report->boot) ||
+        !write_member(object, "at_us", json_integer(report->at_us)))
         return NULL;
     if (report->percent >= 0 && !write_member(object, "percent", json_integer(report->percent)))
         return NULL;

@@ -115,7 +115,7 @@ struct flash_report {
     char running[FLASH_VERSION_SIZE];     /* versions as read last; "" = unknown */
     char stored[FLASH_VERSION_SIZE];
     char boot[FLASH_VERSION_SIZE]; /* what the device starts with after a reset or reboot */
-    int64_t at_us;                 /* the node's clock, UTC; RFC 3339 in JSON */
+    int64_t at_us;                 /* the node's clock: microseconds since 1970, UTC */
 };
 
 /* ERR_INVALID also when the outcome does not fit the phase. */

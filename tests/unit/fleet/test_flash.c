@@ -131,7 +131,7 @@ static void a_report_is_read_and_written_the_same(void **unused)
     static const char text[] =
         "{'version':1,'task':'t1','phase':'flashing','percent':40,'message':'Programming',"
         "'component':'fw.mgmt','outcome':'failed','problem':'p','running':'1','stored':'2',"
-        "'boot':'2','at':'2026-01-02T03:04:05.000006Z'}";
+        "'boot':'2','at_us':1767323045000006}";
     struct flash_report report;
     struct err err = ERR_INIT;
     assert_ok(read_report(text, &report, &err));
@@ -148,7 +148,7 @@ static void a_percentage_that_is_not_said_is_none(void **unused)
     (void)unused;
     struct flash_report report;
     struct err err = ERR_INIT;
-    assert_ok(read_report("{'version':1,'task':'t1','phase':'offered','at':'2026-01-02T03:04:05Z'}",
+    assert_ok(read_report("{'version':1,'task':'t1','phase':'offered','at_us':1767323045000000}",
                           &report, &err));
     assert_int_equal(report.percent, -1);
     assert_int_equal(report.outcome, FLASH_OPEN);
@@ -189,7 +189,7 @@ static void a_hostile_report_is_refused_with_a_pointer(void **unused)
         struct flash_report report;
         struct err err = ERR_INIT;
         char text[512];
-        snprintf(text, sizeof(text), "{'version':1,'task':'t1','at':'2026-01-02T03:04:05Z',%s}",
+        snprintf(text, sizeof(text), "{'version':1,'task':'t1','at_us':1767323045000000,%s}",
                  cases[i].more);
         assert_int_equal(read_report(text, &report, &err), ERR_INVALID);
         assert_string_equal(err.pointer, cases[i].pointer);
@@ -204,7 +204,7 @@ static void a_message_over_its_maximum_is_refused(void **unused)
         struct err err = ERR_INIT;
         OWN(json)
         json_t *document =
-            json_of("{'version':1,'task':'t1','at':'2026-01-02T03:04:05Z','phase':'offered'}");
+            json_of("{'version':1,'task':'t1','at_us':1767323045000000,'phase':'offered'}");
         char words[FLASH_MESSAGE_SIZE + 1];
         memset(words, 'x', len);
         words[len] = '\0';
