@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -47,6 +48,26 @@ bool read_text(struct json_reader *r, const char *key, bool required, size_t min
     return true;
 }
 
+void read_duration(struct json_reader *r, const char *key, const struct read_range *range,
+                   int64_t *out_ns)
+{
+    const char *text;
+    char min[DURATION_TEXT_MAX], max[DURATION_TEXT_MAX];
+    int64_t time_ns;
+    if (!json_reader_string(r, key, false, 1, DURATION_TEXT_MAX - 1, &text))
+        return;
+    if (!duration_parse(text, &time_ns)) {
+        read_problem(r, key, "'%s' is no time such as 500ms, 30s, 10m or 2h", text);
+        return;
+    }
+    duration_format(range->min, min);
+    duration_format(range->max, max);
+    if (time_ns < range->min || time_ns > range->max)
+        read_problem(r, key, "'%s' is not from %s to %s", text, min, max);
+    else
+        *out_ns = time_ns;
+}
+
 void read_problem(const struct json_reader *r, const char *key, const char *fmt, ...)
 {
     char pointer[ERR_POINTER_MAX], text[ERR_TEXT_MAX];
@@ -77,6 +98,13 @@ bool write_text(json_t *object, const char *key, const char *text)
     size_t len = strlen(text), size = len + 1 < QUOTE_SIZE_MIN ? QUOTE_SIZE_MIN : len + 1;
     text_quote(text, len, quoted, size < sizeof(quoted) ? size : sizeof(quoted));
     return write_member(object, key, json_string(quoted));
+}
+
+bool write_duration(json_t *object, const char *key, int64_t time_ns)
+{
+    char text[DURATION_TEXT_MAX];
+    duration_format(time_ns, text);
+    return write_member(object, key, json_string(text));
 }
 
 static bool micro_parse(const char *text, int64_t *out)

@@ -15,6 +15,13 @@ ERR_MUST_CHECK enum err_code read_result(const struct finding_list *findings, st
 bool read_text(struct json_reader *r, const char *key, bool required, size_t min_len, char *out,
                size_t size);
 
+struct read_range { /* both ends belong to it */
+    int64_t min, max;
+};
+/* "30s", "10m" as ns, when it is there. */
+void read_duration(struct json_reader *r, const char *key, const struct read_range *range,
+                   int64_t *out_ns);
+
 /* An error finding of the reader's rule at member `key` (NULL = the object itself). */
 void read_problem(const struct json_reader *r, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -24,6 +31,8 @@ bool write_member(json_t *object, const char *key, json_t *value);
 /* "" is left out. Texts may quote a kernel or a device: what no reader would take (control
  * characters, bad UTF-8) is written as an escape, so that a receipt is never lost over it. */
 bool write_text(json_t *object, const char *key, const char *text);
+
+bool write_duration(json_t *object, const char *key, int64_t time_ns);
 
 /* Decimal text with up to six decimals ("0.05") as millionths, exactly: 0 to 999.999999. */
 bool read_micro(struct json_reader *r, const char *key, bool required, int64_t *out);

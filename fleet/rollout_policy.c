@@ -10,25 +10,6 @@
 
 #define PERCENT_FULL 100
 
-static void read_duration(struct json_reader *r, const char *key, int64_t min_ns, int64_t *out_ns)
-{
-    const char *text;
-    char min[DURATION_TEXT_MAX], max[DURATION_TEXT_MAX];
-    int64_t time_ns;
-    if (!json_reader_string(r, key, false, 1, DURATION_TEXT_MAX - 1, &text))
-        return;
-    if (!duration_parse(text, &time_ns)) {
-        read_problem(r, key, "'%s' is no time such as 500ms, 30s, 10m or 2h", text);
-        return;
-    }
-    duration_format(min_ns, min);
-    duration_format(ROLLOUT_TIME_MAX_NS, max);
-    if (time_ns < min_ns || time_ns > ROLLOUT_TIME_MAX_NS)
-        read_problem(r, key, "'%s' is not from %s to %s", text, min, max);
-    else
-        *out_ns = time_ns;
-}
-
 static void read_unavailable(struct json_reader *r, struct rollout_settings *settings)
 {
     const json_t *value;
@@ -153,26 +134,21 @@ static void read_waves(struct json_reader *r, struct rollout_settings *settings)
 void rollout_settings_read(struct json_reader *r, struct rollout_settings *settings)
 {
     static const char *const confirms[] = {"auto", "manual", NULL};
+    static const struct read_range timer = {ROLLOUT_TIME_MIN_NS, ROLLOUT_TIME_MAX_NS};
+    static const struct read_range span = {0, ROLLOUT_TIME_MAX_NS};
     int manual = settings->manual;
     read_waves(r, settings);
     read_unavailable(r, settings);
     json_reader_enum(r, "confirm", false, confirms, &manual);
     settings->manual = manual == 1;
-    read_duration(r, "confirm_timeout", ROLLOUT_TIME_MIN_NS, &settings->confirm_timeout_ns);
-    read_duration(r, "soak", 0, &settings->soak_ns);
-    read_duration(r, "wave_deadline", ROLLOUT_TIME_MIN_NS, &settings->wave_deadline_ns);
+    read_duration(r, "confirm_timeout", &timer, &settings->confirm_timeout_ns);
+    read_duration(r, "soak", &span, &settings->soak_ns);
+    read_duration(r, "wave_deadline", &timer, &settings->wave_deadline_ns);
     if (settings->confirm_timeout_ns % NS_PER_S != 0)
         read_problem(r, "confirm_timeout", "is whole seconds: agents count it in seconds");
     if (settings->soak_ns >= settings->confirm_timeout_ns)
         read_problem(r, "soak",
                      "is not shorter than confirm_timeout: nodes would go back while it lasts");
-}
-
-static bool write_duration(json_t *object, const char *key, int64_t time_ns)
-{
-    char text[DURATION_TEXT_MAX];
-    duration_format(time_ns, text);
-    return write_member(object, key, json_string(text));
 }
 
 bool rollout_settings_write(const struct rollout_settings *settings, json_t *object)

@@ -7,6 +7,7 @@
 
 #include "base/embed.h"
 #include "base/schema.h"
+#include "fleet/campaign_settings.h"
 #include "fleet/compat.h"
 #include "fleet/flash.h"
 #include "fleet/receipt.h"
@@ -100,6 +101,12 @@ static bool accept_rollout(const json_t *document)
     return accepted;
 }
 
+static bool accept_campaign(const json_t *document)
+{
+    struct campaign_request request;
+    return campaign_request_from_json(document, &request, NULL, NULL) == ERR_OK;
+}
+
 static bool accept_flash_task(const json_t *document)
 {
     struct flash_task task;
@@ -127,6 +134,7 @@ static const struct {
     {"compat-rules", accept_compat},
     {"rollout_policy", accept_rollout_policy},
     {"rollout", accept_rollout},
+    {"campaign", accept_campaign},
     {"flash_task", accept_flash_task},
     {"flash_report", accept_flash_report},
 };
