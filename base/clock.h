@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/duration.h"
+#include "base/timestamp.h"
 
 struct clock {
     int64_t (*mono_ns)(struct clock *clock); /* monotonic, counts during suspend (BOOTTIME) */
@@ -23,9 +24,3 @@ struct clock_fake {
 };
 void clock_fake_init(struct clock_fake *fake, int64_t wall_us);
 void clock_fake_advance(struct clock_fake *fake, int64_t ns);
-
-/* RFC 3339 with microseconds and Z: "2026-01-02T03:04:05.000006Z". */
-#define CLOCK_TEXT_MAX 32
-void clock_format(int64_t wall_us, char out[CLOCK_TEXT_MAX]);
-/* The same, with 0 to 6 digits of a second; false = it is none, or no day of the calendar. */
-bool clock_parse(const char *text, int64_t *out_wall_us);

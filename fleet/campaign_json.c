@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/timestamp.h"
 #include "base/text.h"
 #include "fleet/read.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/timestamp.h"
 #include "fleet/read.h"
 #include "fleet/rollout_policy.h"
 
