@@ -1,8 +1,10 @@
 #!/bin/sh
 # Every feature of the test NIC, by stock tools and dcbread. No product code runs here.
+# usage: kmod_selftest.sh [PART...]     (default: all parts)
 # lab: timeout=600
 # shellcheck disable=SC1091
 . ./lib.sh
+. ./kmod_devlink.sh
 
 dcbjq() { # NETDEV FILTER
     dcbread "$1" | jq -c "$2"
@@ -152,18 +154,6 @@ test_ethtool() {
     poke solar1 carrier 1
     is 'and up again' "$(cat /sys/class/net/solar0/carrier)" 1
     poke solar0 counters/fcs 0
-}
-
-test_devlink() {
-    info=$(devlink -j dev info platform/solar_rdma.2 | jq -c '.info["platform/solar_rdma.2"]')
-    field() { printf '%s' "$info" | jq -r "$1"; }
-    is 'devlink driver' "$(field .driver)" solar_rdma
-    is 'devlink serial' "$(field .serial_number)" SOLAR0002
-    is 'devlink fixed psid' "$(field '.versions.fixed["fw.psid"]')" SOL0000000200
-    is 'devlink running firmware' "$(field '.versions.running["fw.version"]')" 2.1.8
-    is 'devlink stored firmware' "$(field '.versions.stored["fw.version"]')" 2.1.8
-    ok 'devlink port names the netdev' \
-        sh -c 'devlink port show platform/solar_rdma.2/0 | grep -q "netdev solar2"'
 }
 
 flower() { # VERB PARENT PRIO MATCH... : a skip_sw filter
@@ -347,8 +337,10 @@ test_reload() {
     is 'the sysctl left with the module' "$(ls /proc/sys/net/solar 2>/dev/null)" ''
 }
 
-for part in identity dcb_app dcb_ets dcb_pfc dcb_maxrate dcb_buffer dcb_dcbx ethtool devlink tcam \
-    hardware_path parameters rxe htb unload_in_use reload; do
+[ $# -gt 0 ] || set -- identity dcb_app dcb_ets dcb_pfc dcb_maxrate dcb_buffer dcb_dcbx ethtool \
+    devlink flash activation devlink_params rates health tcam hardware_path parameters rxe htb \
+    unload_in_use reload
+for part; do
     echo "# $part"
     "test_$part"
 done

@@ -25,6 +25,21 @@ void solar_dcb_init(struct solar_dcb *dcb)
 	dcb->buffer.buffer_size[0] = SOLAR_BUFFER_TOTAL / 2;
 }
 
+/* As after a reload of the device: the defaults, and an empty app table. Under the rtnl lock. */
+void solar_dcb_reset(struct solar_port *port)
+{
+	struct dcb_app app = { .selector = IEEE_8021QAZ_APP_SEL_DSCP };
+	u32 total = port->dcb.buffer.total_size;
+
+	for_each_set_bit(app.protocol, port->dcb.dscp_set, SOLAR_DSCPS) {
+		app.priority = port->dcb.dscp_prio[app.protocol];
+		dcb_ieee_delapp(port->netdev, &app);
+	}
+	memset(&port->dcb, 0, sizeof(port->dcb));
+	solar_dcb_init(&port->dcb);
+	port->dcb.buffer.total_size = total;
+}
+
 /* Trust: DSCP as soon as one DSCP entry exists, else the VLAN tag, else 0. */
 unsigned int solar_dcb_prio(const struct solar_port *port, const struct sk_buff *skb, u8 tos,
 			    bool is_ip)

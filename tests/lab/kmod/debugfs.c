@@ -153,7 +153,66 @@ static void device_files(struct dentry *dir, struct solar_port *port)
 	debugfs_create_u32("aer_fatal", 0644, dir, &pcie->aer_fatal);
 }
 
-/* ---- faults */
+/* ---- firmware, health, rates: see flash.c, health.c, rate.c */
+
+/* As a cold reboot: stored firmware and next-boot values come into effect, the link comes up. */
+static int cold_reset_set(void *data, u64 value)
+{
+	struct solar_port *port = data;
+
+	devl_lock(port->devlink);
+	rtnl_lock();
+	solar_port_set_carrier(port, false);
+	solar_fw_activate(port);
+	solar_devparam_apply(port);
+	solar_dcb_reset(port);
+	solar_port_set_carrier(port, true);
+	rtnl_unlock();
+	devl_unlock(port->devlink);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(cold_reset_fops, NULL, cold_reset_set, "%llu\n");
+
+static int health_report_set(void *data, u64 value)
+{
+	solar_health_report(data, value);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(health_report_fops, NULL, health_report_set, "%llu\n");
+
+static void vf_files(struct dentry *dir, struct solar_vf *vf, unsigned int i)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "vf%u_tx_share", i);
+	debugfs_create_u64(name, 0444, dir, &vf->rate.tx_share);
+	snprintf(name, sizeof(name), "vf%u_tx_max", i);
+	debugfs_create_u64(name, 0444, dir, &vf->rate.tx_max);
+	snprintf(name, sizeof(name), "vf%u_node", i);
+	debugfs_create_u32(name, 0444, dir, &vf->node);
+}
+
+static void devlink_files(struct dentry *dir, struct solar_port *port)
+{
+	unsigned int i;
+
+	debugfs_create_u32("flash_step_ms", 0644, dir, &port->flash_step_ms);
+	debugfs_create_u32("flash_fail_percent", 0644, dir, &port->flash_fail_percent);
+	debugfs_create_bool("activate_kills_link", 0644, dir, &port->activate_kills_link);
+	debugfs_create_bool("activate_needs_reboot", 0644, dir, &port->activate_needs_reboot);
+	debugfs_create_bool("link_dead", 0444, dir, &port->link_dead);
+	debugfs_create_file_unsafe("cold_reset", 0200, dir, port, &cold_reset_fops);
+	debugfs_create_file_unsafe("health_report", 0200, dir, port, &health_report_fops);
+	debugfs_create_bool("health_recover_fails", 0644, dir, &port->health_recover_fails);
+	debugfs_create_bool("enable_roce", 0444, dir, &port->params.enable_roce);
+	debugfs_create_u32("io_eq_size", 0444, dir, &port->params.io_eq_size);
+	for (i = 0; i < SOLAR_VFS; i++)
+		vf_files(dir, &port->vfs[i], i);
+}
+
+/* ---- faults of setters */
 
 static const char *const op_names[SOLAR_OPS] = {
 	[SOLAR_OP_DCB] = "dcb",		  [SOLAR_OP_ETS] = "ets",
@@ -162,7 +221,9 @@ static const char *const op_names[SOLAR_OPS] = {
 	[SOLAR_OP_DCBX] = "dcbx",	  [SOLAR_OP_FLOWER] = "flower",
 	[SOLAR_OP_PAUSE] = "pause",	  [SOLAR_OP_COALESCE] = "coalesce",
 	[SOLAR_OP_FEC] = "fec",		  [SOLAR_OP_LINK] = "link",
-	[SOLAR_OP_MTU] = "mtu",
+	[SOLAR_OP_MTU] = "mtu",		  [SOLAR_OP_FLASH] = "flash",
+	[SOLAR_OP_RELOAD] = "reload",	  [SOLAR_OP_PARAM] = "param",
+	[SOLAR_OP_RATE] = "rate",
 };
 
 static void fault_files(struct dentry *dir, struct solar_port *port)
@@ -216,6 +277,7 @@ void solar_debugfs_create(struct solar_port *port)
 {
 	port->debugfs = debugfs_create_dir(port->netdev->name, root);
 	device_files(port->debugfs, port);
+	devlink_files(port->debugfs, port);
 	fault_files(port->debugfs, port);
 	counter_files(port->debugfs, &port->counters);
 }

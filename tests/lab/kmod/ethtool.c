@@ -53,7 +53,7 @@ static void get_drvinfo(struct net_device *netdev, struct ethtool_drvinfo *info)
 
 	strscpy(info->driver, SOLAR_NAME, sizeof(info->driver));
 	strscpy(info->bus_info, dev_name(&port->pdev->dev), sizeof(info->bus_info));
-	snprintf(info->fw_version, sizeof(info->fw_version), "%s (%s)", port->fw_running,
+	snprintf(info->fw_version, sizeof(info->fw_version), "%s (%s)", port->fw[0].running,
 		 SOLAR_FW_PSID);
 }
 

@@ -160,12 +160,17 @@ static int solar_set_features(struct net_device *netdev, netdev_features_t wante
 	return 0;
 }
 
-/* A cable has one state: both ends follow. Under the rtnl lock, which also holds the peer. */
+/*
+ * A cable has one state: both ends follow. Firmware that came up dead at one end keeps it down.
+ * Under the rtnl lock, which also holds the peer.
+ */
 void solar_port_set_carrier(struct solar_port *port, bool up)
 {
 	struct solar_port *ends[] = { port, rtnl_dereference(port->peer) };
 	unsigned int i;
 
+	if (up && (port->link_dead || (ends[1] && ends[1]->link_dead)))
+		return;
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
 		if (!ends[i] || netif_carrier_ok(ends[i]->netdev) == up)
 			continue;
@@ -256,8 +261,7 @@ static void port_init(struct solar_port *port)
 	port->coalesce[2] = 8;
 	port->coalesce[3] = 128;
 	port->pfc_storm_ms = 8000;
-	strscpy(port->fw_running, solar_fw_version, sizeof(port->fw_running));
-	strscpy(port->fw_stored, solar_fw_version, sizeof(port->fw_stored));
+	solar_fw_init(port);
 }
 
 int solar_netdev_create(struct platform_device *pdev)
@@ -284,6 +288,7 @@ int solar_netdev_create(struct platform_device *pdev)
 		goto no_netdev;
 	devlink_port_type_eth_set(&port->devlink_port, netdev);
 	platform_set_drvdata(pdev, port);
+	solar_devlink_publish(port);
 	return 0;
 
 no_netdev:
@@ -296,6 +301,7 @@ no_devlink:
 void solar_netdev_destroy(struct solar_port *port)
 {
 	platform_set_drvdata(port->pdev, NULL);
+	solar_devlink_withdraw(port);
 	devlink_port_type_clear(&port->devlink_port);
 	unregister_netdev(port->netdev);
 	solar_devlink_destroy(port);

@@ -11,6 +11,7 @@
 #include <linux/in6.h>
 #include <linux/netdevice.h>
 #include <linux/platform_device.h>
+#include <linux/workqueue.h>
 #include <net/devlink.h>
 
 #define SOLAR_NAME "solar_rdma"
@@ -25,6 +26,9 @@
 #define SOLAR_BUFFER_TOTAL (512 * 1024)
 #define SOLAR_FW_PSID "SOL0000000200"
 #define SOLAR_FW_MAX 32
+#define SOLAR_FWS 2 /* firmware components */
+#define SOLAR_BOARD_ID "SOLAR-TEST-100G"
+#define SOLAR_VFS 2
 
 /* Every set operation that debugfs can make fail, be swallowed or be slow. */
 enum solar_op {
@@ -41,6 +45,10 @@ enum solar_op {
 	SOLAR_OP_FEC,
 	SOLAR_OP_LINK,
 	SOLAR_OP_MTU,
+	SOLAR_OP_FLASH,
+	SOLAR_OP_RELOAD,
+	SOLAR_OP_PARAM,
+	SOLAR_OP_RATE,
 	SOLAR_OPS
 };
 
@@ -88,6 +96,26 @@ struct solar_pcie {
 	u32 aer_correctable, aer_bad_tlp, aer_nonfatal, aer_fatal;
 };
 
+struct solar_fw {
+	char running[SOLAR_FW_MAX], stored[SOLAR_FW_MAX];
+};
+
+struct solar_devparams {
+	u32 dce_tcp_g, io_eq_size;
+	bool smfs, enable_roce, enable_sriov;
+	u8 fw_load_policy;
+};
+
+struct solar_rate {
+	u64 tx_share, tx_max; /* bytes a second; 0 none */
+};
+
+struct solar_vf {
+	struct solar_rate rate; /* first: see rate.c */
+	u32 node;		/* number of its rate node, counted from 1; 0 none */
+	struct devlink_port port;
+};
+
 struct solar_port {
 	struct net_device *netdev;
 	struct platform_device *pdev;
@@ -118,7 +146,19 @@ struct solar_port {
 	u32 fec; /* ETHTOOL_FEC_* as set */
 	u32 channels;
 	u16 pfc_storm_ms;
-	char fw_running[SOLAR_FW_MAX], fw_stored[SOLAR_FW_MAX];
+
+	struct solar_fw fw[SOLAR_FWS];
+	u32 flash_step_ms, flash_fail_percent;
+	bool activate_kills_link, activate_needs_reboot;
+	bool link_dead; /* no carrier until a good activation */
+	bool reload_had_link, reload_ignored;
+	struct solar_devparams params;
+	struct solar_vf vfs[SOLAR_VFS];
+	u32 rate_nodes, rate_node_last;
+	struct devlink_health_reporter *health;
+	struct work_struct health_work;
+	u32 health_syndrome;
+	bool health_recover_fails;
 };
 
 /* params.c: module parameters and sysctl */
@@ -137,6 +177,7 @@ void solar_port_set_carrier(struct solar_port *port, bool up);
 /* dcb.c */
 extern const struct dcbnl_rtnl_ops solar_dcbnl_ops;
 void solar_dcb_init(struct solar_dcb *dcb);
+void solar_dcb_reset(struct solar_port *port);
 unsigned int solar_dcb_prio(const struct solar_port *port, const struct sk_buff *skb, u8 tos,
 			    bool is_ip);
 
@@ -165,8 +206,40 @@ void solar_tcam_lookup(struct solar_tcam *tcam, const struct solar_key *key, uns
 int solar_setup_tc(struct net_device *netdev, enum tc_setup_type type, void *type_data);
 
 /* devlink.c */
+struct solar_port *solar_port_of(struct devlink *devlink);
 int solar_devlink_create(struct solar_port *port);
+void solar_devlink_publish(struct solar_port *port);
+void solar_devlink_withdraw(struct solar_port *port);
 void solar_devlink_destroy(struct solar_port *port);
+
+/* flash.c */
+extern const char *const solar_fw_names[SOLAR_FWS];
+void solar_fw_init(struct solar_port *port);
+void solar_fw_activate(struct solar_port *port);
+int solar_flash_update(struct devlink *devlink, struct devlink_flash_update_params *params,
+		       struct netlink_ext_ack *extack);
+
+/* devparam.c */
+int solar_devparam_create(struct solar_port *port);
+void solar_devparam_destroy(struct solar_port *port);
+void solar_devparam_apply(struct solar_port *port);
+
+/* rate.c */
+int solar_rate_create(struct solar_port *port);
+void solar_rate_destroy(struct solar_port *port);
+int solar_rate_share_set(struct devlink_rate *leaf_or_node, void *priv, u64 rate,
+			 struct netlink_ext_ack *extack);
+int solar_rate_max_set(struct devlink_rate *leaf_or_node, void *priv, u64 rate,
+		       struct netlink_ext_ack *extack);
+int solar_rate_parent_set(struct devlink_rate *child, struct devlink_rate *parent,
+			  void *priv_child, void *priv_parent, struct netlink_ext_ack *extack);
+int solar_rate_node_new(struct devlink_rate *node, void **priv, struct netlink_ext_ack *extack);
+int solar_rate_node_del(struct devlink_rate *node, void *priv, struct netlink_ext_ack *extack);
+
+/* health.c */
+int solar_health_create(struct solar_port *port);
+void solar_health_destroy(struct solar_port *port);
+void solar_health_report(struct solar_port *port, u32 syndrome);
 
 /* sysfs.c: PCIe look-alike attributes of the platform device */
 extern const struct attribute_group *solar_device_groups[];
