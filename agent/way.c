@@ -7,10 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
+#include "agent/backoff.h"
 #include "agent/enrol.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/notify.h"
+
+#define ENROL_PATIENCE "EXTEND_TIMEOUT_USEC=120000000" /* more than a try and its wait take */
 
 struct way {
     struct way_config config;
@@ -60,6 +65,25 @@ static enum err_code by_token(struct loop *loop, struct way *way, struct err *er
     return code == ERR_OK ? link_http_new(loop, way->client, &config, &way->link, err) : code;
 }
 
+/* Many nodes that start at once, or before their server, must not give up: what may pass is tried
+ * again, later each time. No handler stands yet: a signal ends it. */
+static enum err_code join(const struct enrol_config *enrol, struct identity *out, struct err *err)
+{
+    struct backoff backoff = {0};
+    for (;;) {
+        enum err_code code = notify_send(ENROL_PATIENCE, err);
+        if (code == ERR_OK)
+            code = enrol_join(enrol, out, err);
+        if (code != ERR_UNAVAILABLE)
+            return code;
+        int64_t wait_ns = backoff_next(&backoff, jitter_random());
+        log_warning("agent", "%s; next try in %.1f s", err->text, (double)wait_ns / NS_PER_S);
+        *err = (struct err)ERR_INIT;
+        nanosleep(&(struct timespec){.tv_sec = wait_ns / NS_PER_S, .tv_nsec = wait_ns % NS_PER_S},
+                  NULL);
+    }
+}
+
 static enum err_code get_identity(const struct way *way, struct identity *out, struct err *err)
 {
     const struct way_config *config = &way->config;
@@ -73,7 +97,7 @@ static enum err_code get_identity(const struct way *way, struct identity *out, s
                                        .token = from_file != NULL ? from_file : config->join,
                                        .server_ca = config->server_ca};
     if (code == ERR_OK && enrol.token != NULL)
-        return enrol_join(&enrol, out, err);
+        return join(&enrol, out, err);
     if (code == ERR_OK)
         code = identity_load(config->state_dir, config->node, out, err);
     if (code == ERR_NOT_FOUND)

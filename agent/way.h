@@ -21,7 +21,8 @@ struct way_config {     /* borrowed until way_free() */
     const char *server_ca;  /* who signs the server's certificate; NULL = its own authority */
 };
 
-/* Blocks while it enrols. *out_link is the caller's; free it before the way. */
+/* Blocks while it enrols, as long as the server cannot be reached or is busy. *out_link is the
+ * caller's; free it before the way. */
 ERR_MUST_CHECK enum err_code way_new(struct loop *loop, const struct way_config *config,
                                      struct way **out, struct link **out_link, struct err *err);
 void way_free(struct way *way);

@@ -152,6 +152,20 @@ def an_agent_joins(tap, server):
     tap.ok("node.enrol" in audit and "node.join-token" in audit, "the audit log tells of it", audit)
 
 
+def a_node_that_starts_before_its_server_waits(tap, server):
+    must(server.put("/v1/nodes/early", {}), 201)
+    token, listen = server.join("early"), server.listen
+    tap.equal(server.stop(), 0, "the server goes away")
+    node = Node(server, "early").start("--join", token)
+    tap.ok(until(lambda: "next try in" in node.text()) and node.proc.poll() is None,
+           "an agent that cannot reach it to enrol says so and waits", node.text())
+    server.listen = f"127.0.0.1:{server.port}"
+    server.start()
+    server.listen = listen
+    tap.ok(until(node.reported), "when the server is there, it enrols by itself", node.text())
+    tap.equal(node.stop(), 0, "and ends as told")
+
+
 def join_tokens_are_for_one_key(tap, server):
     must(server.put("/v1/nodes/n1", {}), 201)
     one, two = server.tool("request", "x"), server.tool("request", "y")
@@ -492,7 +506,8 @@ def browsers_are_told_to_stay_with_tls(tap, server):
 
 def main():
     args, tap = arguments(), Tap()
-    for test in (an_agent_joins, join_tokens_are_for_one_key, guessing_is_slowed_down,
+    for test in (an_agent_joins, a_node_that_starts_before_its_server_waits,
+                 join_tokens_are_for_one_key, guessing_is_slowed_down,
                  the_agent_knows_its_server,
                  a_crash_while_joining_is_repaired, certificates_are_judged,
                  revocation_holds_at_once, certificates_are_renewed, plain_is_kept_out,
