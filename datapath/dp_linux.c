@@ -17,9 +17,9 @@
 #include "datapath/linux.h"
 
 const struct linux_knob *const linux_knobs[] = {
-    &knob_modparam, &knob_sysctl,  &knob_thp,    &knob_mtu, &knob_app,
-    &knob_ets,      &knob_maxrate, &knob_buffer, &knob_pfc, &knob_clsact,
-    &knob_qdisc,    &knob_class,   &knob_flower, NULL,
+    &knob_modparam, &knob_sysctl, &knob_thp,    &knob_mtu,     &knob_app,      &knob_ets,
+    &knob_maxrate,  &knob_buffer, &knob_pfc,    &knob_roce_cc, &knob_roce_tos, &knob_clsact,
+    &knob_qdisc,    &knob_class,  &knob_flower, NULL,
 };
 
 const struct linux_knob *linux_knob_get(const char *kind)

@@ -189,7 +189,9 @@ static json_t *port_json(struct dp_linux *dp, struct nlx *genl, const struct dp_
     /* More than 65535 (the loopback's 65536) is no MTU of a NIC. */
     if (port->mtu_bytes <= UINT16_MAX)
         set_known(object, "mtu_bytes", port->mtu_bytes, 68);
-    json_object_set_new(object, "caps", caps_json(dp, genl, port, problems));
+    json_t *caps = caps_json(dp, genl, port, problems);
+    linux_device_caps(dp, port, rdma, caps);
+    json_object_set_new(object, "caps", caps);
     put_pcie(dp, port, object);
     return object;
 }

@@ -135,6 +135,10 @@ static json_t *port_json(const struct dp_sim *sim, int index)
         !sim->config.no_pfc, "dcb_maxrate", 1, "dcb_buffer", 1, "tc", 1, "flower_hw", 1,
         "flower_hw_entries", (json_int_t)sim->config.flow_entries, "maxrate_unit_bps",
         (json_int_t)(sim->rate_unit_bps != 0 ? sim->rate_unit_bps : 1), "ets_tcs", 8);
+    json_object_set_new(caps, "roce_tos", json_true());
+    json_object_set_new(caps, "roce_cc",
+                        json_pack("{s:s,s:b,s:b,s:[s,s]}", "backend", "dp_sim", "notify", 1,
+                                  "react", 1, "parameters", "cnp_dscp", "cnp_priority"));
     char id[PORT_ID_SIZE];
     snprintf(id, sizeof(id), "sim.%d/0", index);
     const json_t *mtu = sim_get(sim, "link.mtu", id, "");

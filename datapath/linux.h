@@ -8,6 +8,8 @@
 #include "datapath/nl/events.h"
 #include "datapath/nl/link.h"
 #include "datapath/nl/nlx.h"
+#include "datapath/nl/rdma.h"
+#include "datapath/sys/roce_cc.h"
 
 #define DP_SYSFS_MAX 128
 
@@ -46,6 +48,23 @@ ERR_MUST_CHECK enum err_code linux_link(struct dp *dp, const char *subject, bool
 ERR_MUST_CHECK enum err_code linux_genl(struct dp_linux *dp, struct nlx **out, struct err *err);
 ERR_MUST_CHECK enum err_code linux_inventory(struct dp *dp, json_t **out, struct err *err);
 
+/* The RDMA device and its port that stand on a netdev. ERR_UNSUPPORTED: none does; *out is then
+ * untouched. */
+struct linux_rdma {
+    char device[RDMA_NAME_SIZE]; /* "" = none */
+    uint32_t port;               /* from 1 */
+};
+ERR_MUST_CHECK enum err_code linux_rdma_of(const struct dp_port *port, struct linux_rdma *out,
+                                           struct err *err);
+/* The same out of a list; false = none. */
+bool linux_rdma_in(const struct rdma_list *list, int ifindex, struct linux_rdma *out);
+/* Adds what the device can take beyond dcb and tc (schemas/inventory.json, caps). */
+void linux_device_caps(const struct dp_linux *dp, const struct dp_port *port,
+                       const struct rdma_list *list, json_t *caps);
+/* Borrows from its arguments. */
+void linux_cc_where(const struct dp_linux *dp, const struct dp_port *port,
+                    const struct linux_rdma *rdma, struct roce_cc_where *out);
+
 /*
  * What drivers do not tell and probing cannot find: facts by driver name, from their sources. A
  * driver that is not in the table has all fields 0.
@@ -83,6 +102,7 @@ struct linux_knob {
 
 extern const struct linux_knob knob_modparam, knob_sysctl, knob_thp, knob_mtu, knob_app, knob_ets,
     knob_maxrate, knob_buffer, knob_pfc, knob_clsact, knob_qdisc, knob_class, knob_flower;
+extern const struct linux_knob knob_roce_cc, knob_roce_tos;
 
 extern const struct linux_knob *const linux_knobs[]; /* NULL-terminated */
 const struct linux_knob *linux_knob_get(const char *kind);

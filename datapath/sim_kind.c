@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "datapath/value.h"
+#include "fleet/roce_cc.h"
 
 /* What the host has; anything else is absent, as on a node without the module. */
 static const struct {
@@ -37,6 +38,8 @@ static const struct {
     {"dcb.maxrate", "[null,null,null,null,null,null,null,null]"},
     {"dcb.buffer", "{\"prio_buffer\":[0,0,0,0,0,0,0,0],\"size_bytes\":[262144,0,0,0,0,0,0,0]}"},
     {"dcb.pfc", "{\"delay\":0,\"priorities\":[]}"},
+    {"roce.cc", "{\"notify\":[],\"parameters\":{\"cnp_dscp\":0,\"cnp_priority\":0},\"react\":[]}"},
+    {"roce.tos", "{\"mode\":\"RoCE v2\",\"tos\":0}"},
 };
 #define PORT_DEFAULTS (sizeof(port_defaults) / sizeof(port_defaults[0]))
 
@@ -176,6 +179,28 @@ static enum err_code check_pfc(const struct dp_sim *sim, const char *id, const j
     return code != ERR_OK ? code : give(pfc_value_to_json(&value), out, err);
 }
 
+/* roce ---------------------------------------------------------------------------------------- */
+
+static enum err_code check_cc(const struct dp_sim *sim, const char *id, const json_t *to,
+                              json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct roce_cc value;
+    enum err_code code = roce_cc_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(roce_cc_to_json(&value), out, err);
+}
+
+static enum err_code check_tos(const struct dp_sim *sim, const char *id, const json_t *to,
+                               json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct roce_tos value;
+    enum err_code code = roce_tos_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(roce_tos_value_to_json(&value), out, err);
+}
+
 /* tc ------------------------------------------------------------------------------------------ */
 
 static enum err_code check_clsact(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -303,6 +328,8 @@ static const struct sim_kind sim_kinds[] = {
     {"dcb.maxrate", check_maxrate, NULL},
     {"dcb.buffer", check_buffer, NULL},
     {"dcb.pfc", check_pfc, NULL},
+    {"roce.cc", check_cc, NULL},
+    {"roce.tos", check_tos, NULL},
     {"tc.clsact", check_clsact, relate_clsact},
     {"tc.qdisc", check_qdisc, relate_qdisc},
     {"tc.class", check_class, relate_class},

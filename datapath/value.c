@@ -3,6 +3,7 @@
  */
 #include "datapath/value.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -351,4 +352,26 @@ json_t *buffer_value_to_json(const struct buffer_value *value)
         json_array_append_new(sizes, json_integer(value->size_bytes[i]));
     return json_pack("{s:o,s:o}", "prio_buffer", bytes8_to_json(value->prio_buffer), "size_bytes",
                      sizes);
+}
+
+/* roce ---------------------------------------------------------------------------------------- */
+
+enum err_code roce_tos_value_from_json(const json_t *json, struct roce_tos *out, struct err *err)
+{
+    struct value_reader r;
+    value_reader_init(&r, json, "roce.tos", err);
+    const char *mode = value_reader_text(&r, "mode", true);
+    int64_t tos = value_reader_int(&r, "tos", 0, UINT8_MAX);
+    if (mode != NULL && (mode[0] == '\0' || strlen(mode) >= ROCE_TOS_MODE_SIZE))
+        reader_fail(&r, "mode", "a RoCE version");
+    if (value_reader_end(&r))
+        return r.code;
+    out->tos = (uint8_t)tos;
+    snprintf(out->mode, sizeof(out->mode), "%s", mode);
+    return ERR_OK;
+}
+
+json_t *roce_tos_value_to_json(const struct roce_tos *value)
+{
+    return json_pack("{s:s,s:i}", "mode", value->mode, "tos", (int)value->tos);
 }

@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
+#include "datapath/sys/roce_tos.h"
 
 #define VALUE_PRIORITIES 8
 #define VALUE_TEXT_MAX   256
@@ -73,6 +74,11 @@ struct buffer_value {
 ERR_MUST_CHECK enum err_code buffer_value_from_json(const json_t *json, struct buffer_value *out,
                                                     struct err *err);
 json_t *buffer_value_to_json(const struct buffer_value *value);
+
+/* roce.tos: {"mode":"RoCE v2","tos":106} */
+ERR_MUST_CHECK enum err_code roce_tos_value_from_json(const json_t *json, struct roce_tos *out,
+                                                      struct err *err);
+json_t *roce_tos_value_to_json(const struct roce_tos *value);
 
 /* host.*: a text of 1..VALUE_TEXT_MAX-1 printable ASCII bytes. Borrowed from json. */
 ERR_MUST_CHECK enum err_code text_value_from_json(const json_t *json, const char **out,

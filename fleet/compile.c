@@ -1,6 +1,6 @@
 /*
  * fleet/compile.c - one node's plan: host first, then port by port. See compile.h; the parts are in
- * compile_host.c, compile_dcb.c and compile_tc.c.
+ * compile_host.c, compile_dcb.c, compile_roce.c and compile_tc.c.
  */
 #include "fleet/compile.h"
 
@@ -63,6 +63,7 @@ static void compile_port(struct compile *c)
                                               .want = json_integer(c->view->fabric->mtu_bytes),
                                               .enforcement = ENFORCEMENT_NIC});
     compile_dcb(c);
+    compile_roce(c);
     compile_tc(c);
 }
 

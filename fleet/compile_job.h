@@ -35,6 +35,7 @@ void compile_leave_out(struct compile *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 void compile_dcb(struct compile *c);  /* compile_dcb.c: trust, ETS, rates, buffers, PFC */
+void compile_roce(struct compile *c); /* compile_roce.c: type of service, congestion control */
 void compile_tc(struct compile *c);   /* compile_tc.c: scheduler and filters */
 void compile_host(struct compile *c); /* compile_host.c: modules, sysctls, huge pages */
 

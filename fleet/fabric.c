@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fleet/fabric_host.h"
+#include "fleet/fabric_roce.h"
 #include "fleet/read.h"
 
 #define DSCP_MAX          63
@@ -241,8 +242,6 @@ static void warn_of_later_members(const struct json_reader *r)
         const char *member, *text;
     } later[] = {
         {"ecn", "is checked and stored, but no NIC's ECN marking is programmed by this version"},
-        {"cnp", "maps its DSCP to its priority, but the NIC's own marking of CNPs is not "
-                "programmed by this version"},
         {"solar", "is checked and stored, but not handed to the data path by this version"},
         {"nccl", "is checked and stored, but not written to the nodes by this version"},
         {"cable_length_m", "is stored, but no NIC's headroom is computed from it by this version"},
@@ -270,6 +269,7 @@ enum err_code fabric_from_json(const json_t *document, struct fabric **out,
     json_reader_init(&r, document, "", &own);
     if (json_reader_object(&r, "fabric_profile", true, &root)) {
         ports_from_json(&root, fabric);
+        fabric_roce_from_json(&root, fabric);
         fabric_host_from_json(&root, fabric);
         json_reader_end(&root);
         if (!finding_list_has_errors(&own))

@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "base/units.h"
 #include "fleet/policy.h"
+#include "fleet/roce_cc.h"
 
 #define FABRIC_DSCPS_MAX     64
 #define FABRIC_SYSCTLS_MAX   64
@@ -70,6 +71,9 @@ struct fabric {
     int64_t buffer_size_bytes[TC_COUNT]; /* receive buffers */
     int buffer_of_priority[PRIORITY_COUNT];
     enum fabric_limit_action limit_action;
+    bool has_roce_priority;
+    int roce_priority; /* of RDMA connections that ask for none; has a DSCP */
+    struct roce_cc cc; /* of every NIC, as far as it has it */
     struct solar_cc solar;
     struct fabric_pair sysctls[FABRIC_SYSCTLS_MAX]; /* sorted by name */
     size_t sysctl_count;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "fleet/inventory_device.h"
 #include "fleet/inventory_hardware.h"
 #include "fleet/read.h"
 
@@ -36,6 +37,7 @@ static void caps_from_json(struct json_reader *r, struct port_caps *caps)
     json_reader_int(r, "ets_tcs", false, 0, 8, &tcs);
     caps->flower_hw_entries = (int32_t)entries;
     caps->ets_tcs = (int)tcs;
+    device_caps_from_json(r, caps);
     json_reader_end(r);
 }
 

@@ -17,6 +17,7 @@
 #include "base/finding.h"
 #include "base/own.h"
 #include "fleet/name.h"
+#include "fleet/roce_cc.h"
 
 #define INVENTORY_PORTS_MAX 128
 #define PORT_ID_SIZE        96
@@ -35,11 +36,14 @@ struct pcie_link {
 /* What the port can take, found by probing. */
 struct port_caps {
     bool dcb_app, dcb_ets, dcb_pfc, dcb_maxrate, dcb_buffer;
-    bool tc;                   /* qdiscs and software filters */
-    bool flower_hw;            /* flow table in the NIC */
-    int32_t flower_hw_entries; /* capacity, -1 = unknown */
-    int64_t maxrate_unit_bps;  /* granularity of per-TC max rate; 0 = unknown */
-    int ets_tcs;               /* number of traffic classes, 0 = unknown */
+    bool tc;                            /* qdiscs and software filters */
+    bool flower_hw;                     /* flow table in the NIC */
+    int32_t flower_hw_entries;          /* capacity, -1 = unknown */
+    int64_t maxrate_unit_bps;           /* granularity of per-TC max rate; 0 = unknown */
+    int ets_tcs;                        /* number of traffic classes, 0 = unknown */
+    bool roce_tos;                      /* rdma_cm's default type of service can be set */
+    bool roce_cc_notify, roce_cc_react; /* congestion control is switched a priority */
+    uint64_t roce_cc;                   /* roce_cc_bit() of each parameter that it has */
 };
 
 struct port {

@@ -3,7 +3,9 @@
  */
 #include "datapath/sys/sys.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,4 +89,39 @@ bool sys_is_writable(const char *root, const char *path)
     struct stat info;
     return full_path(root, path, full, NULL) == ERR_OK && stat(full, &info) == 0 &&
            (info.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) != 0;
+}
+
+enum err_code sys_mkdir(const char *root, const char *path, struct err *err)
+{
+    char full[SYS_PATH_MAX];
+    enum err_code code = full_path(root, path, full, err);
+    if (code != ERR_OK || mkdir(full, 0755) == 0 || errno == EEXIST)
+        return code;
+    code = errno == ENODEV || errno == ENOENT  ? ERR_NOT_FOUND
+           : errno == EPERM || errno == EACCES ? ERR_DENIED
+                                               : ERR_IO;
+    return err_set_errno(err, code, errno, "cannot make %s", path);
+}
+
+bool sys_is_component(const char *name)
+{
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return false;
+    for (const char *p = name; *p != '\0'; p++)
+        if (*p <= ' ' || *p > '~' || *p == '/')
+            return false;
+    return true;
+}
+
+bool sys_parse_int(const char *text, int64_t *out)
+{
+    char *end;
+    if (text[0] == '\0' || text[0] == ' ' || text[0] == '+')
+        return false;
+    errno = 0;
+    long long value = strtoll(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+    if (errno != 0 || *end != '\0' || end == text)
+        return false;
+    *out = value;
+    return true;
 }

@@ -24,6 +24,13 @@ ERR_MUST_CHECK enum err_code sys_write(const char *root, const char *path, const
 bool sys_link_name(const char *root, const char *path, char *out, size_t size);
 bool sys_exists(const char *root, const char *path);
 bool sys_is_writable(const char *root, const char *path); /* by mode: any write bit */
+/* One folder below one that is there; that it is there already is fine. For configfs, where this
+ * asks the kernel for an object: ERR_NOT_FOUND is its ENODEV or ENOENT. */
+ERR_MUST_CHECK enum err_code sys_mkdir(const char *root, const char *path, struct err *err);
+/* A name that can stand in a path by itself: not empty, no "/", not "." or "..", no blanks. */
+bool sys_is_component(const char *name);
+/* The whole text as one number, decimal or after 0x hexadecimal; false: it is none. */
+bool sys_parse_int(const char *text, int64_t *out);
 
 /* Sysctl: a dotted name ("net.solar.flow_steering"); "/", ".." and empty components are refused.
  * Runs of blanks in a value read as one. */

@@ -97,6 +97,23 @@ static bool lacks_buffer(const struct fabric *fabric, const struct port_caps *ca
     return fabric->has_buffer && !caps->dcb_buffer;
 }
 
+static bool lacks_tos(const struct fabric *fabric, const struct port_caps *caps)
+{
+    return fabric->has_roce_priority && !caps->roce_tos;
+}
+
+static bool lacks_cnp(const struct fabric *fabric, const struct port_caps *caps)
+{
+    return fabric->has_cnp && (caps->roce_cc & roce_cc_bit(ROCE_CC_CNP_DSCP)) == 0;
+}
+
+static bool lacks_cc(const struct fabric *fabric, const struct port_caps *caps)
+{
+    return (fabric->cc.present & ~caps->roce_cc) != 0 ||
+           (fabric->cc.has_notify && !caps->roce_cc_notify) ||
+           (fabric->cc.has_react && !caps->roce_cc_react);
+}
+
 static const struct {
     bool (*lacks)(const struct fabric *fabric, const struct port_caps *caps);
     const char *text;
@@ -106,6 +123,9 @@ static const struct {
     {lacks_maxrate, "limit traffic classes"},
     {lacks_buffer, "set receive buffers"},
     {lacks_pfc, "pause single priorities (PFC)"},
+    {lacks_tos, "give RDMA connections the profile's type of service"},
+    {lacks_cnp, "mark congestion notifications (CNPs) with the profile's DSCP"},
+    {lacks_cc, "take all of the profile's congestion control"},
 };
 
 /* What the profile asks of every port: one finding a need, with how many ports lack it. */

@@ -15,29 +15,7 @@ mkdir -p $WORK
     exit 77
 }
 
-dpctl() { "$DPCTL" --devices solar0,solar1 "$@"; }
-
-# knob KIND ID WANT [SUBJECT]: one knob as JSON
-knob() { printf '{"kind":"%s","subject":"%s","id":"%s","want":%s}' "$1" "${4-$PORT}" "$2" "$3"; }
-
-# plan NAME KNOB...: writes $WORK/NAME
-plan() {
-    name=$1
-    shift
-    {
-        printf '{"knobs":['
-        separator=''
-        for each; do
-            printf '%s%s' "$separator" "$each"
-            separator=,
-        done
-        printf ']}'
-    } >"$WORK/$name"
-}
-
-apply() { dpctl apply "$WORK/$1"; }
-live() { dpctl observe | jq -cS --arg k "$1" --arg i "$2" --arg p "$PORT" \
-    '[.knobs[]|select(.kind==$k and .subject==$p and (.id//"")==$i)|.live][0]'; }
+. "$here/plan.sh"
 # All of the two ports and the host, for "as it was".
 snapshot() { dpctl observe | jq -cS '[.knobs[]|[.kind,.subject,.id,.live]]'; }
 tc_count() { tc -j filter show dev solar0 "$1" | jq '[.[]|select(.options.handle)]|length'; }
