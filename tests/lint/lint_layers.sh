@@ -17,14 +17,7 @@ check_layer() {
     shift
     allowed="$layer $*"
     faults=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' --include='*.[ch]' "$layer" 2>/dev/null |
-        while IFS= read -r line; do
-            inc=$(printf '%s\n' "$line" | sed 's/.*include[[:space:]]*"\([^"]*\)".*/\1/')
-            top=${inc%%/*}
-            case " $allowed " in
-            *" $top "*) ;;
-            *) printf '%s\n' "$line" ;;
-            esac
-        done)
+        awk -F '"' -v allowed=" $allowed " '{ split($2, part, "/") } !index(allowed, " " part[1] " ")')
     if [ -n "$faults" ]; then
         echo "$faults" | sed 's/^/# /'
         say "not ok" "$layer includes only: $allowed"

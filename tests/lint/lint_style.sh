@@ -21,9 +21,7 @@ judge() { # sentence faults
 
 unformatted() {
     find base fleet db server datapath agent cli tests -name kmod -prune -o -name '*.[ch]' -print 2>/dev/null |
-        while IFS= read -r f; do
-            clang-format-14 --dry-run -Werror "$f" >/dev/null 2>&1 || echo "$f (make format)"
-        done
+        xargs -n 50 clang-format-14 --dry-run -Werror 2>&1 | sed -n 's/^\([^:]*\):.*\[-Wclang-format-violations\]$/\1 (make format)/p' | uniq
 }
 scripts() {
     find . -name obj -prune -o -name 'obj-*' -prune -o -name '*.sh' -print
