@@ -128,8 +128,10 @@ enum err_code sim_remove_all(struct dp_sim *sim, const char *kind, const char *s
 
 /* Inventory ----------------------------------------------------------------------------------- */
 
-static json_t *port_json(const struct dp_sim *sim, int index)
+static json_t *port_json(struct dp_sim *sim, int index)
 {
+    struct sim_flash_device device;
+    sim_flash_get(&sim->flash, index, &device);
     json_t *caps = json_pack(
         "{s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:I,s:I,s:i}", "dcb_app", 1, "dcb_ets", 1, "dcb_pfc",
         !sim->config.no_pfc, "dcb_maxrate", 1, "dcb_buffer", 1, "tc", 1, "flower_hw", 1,
@@ -142,9 +144,10 @@ static json_t *port_json(const struct dp_sim *sim, int index)
     char id[PORT_ID_SIZE];
     snprintf(id, sizeof(id), "sim.%d/0", index);
     const json_t *mtu = sim_get(sim, "link.mtu", id, "");
-    return json_pack("{s:s,s:o,s:s,s:s,s:o,s:b,s:I,s:I,s:o}", "id", id, "ifname",
-                     json_sprintf("sim%d", index), "driver", "dp_sim", "firmware", "2.1.8",
-                     "rdma_device", json_sprintf("sim%d", index), "rdma_software", 1, "speed_bps",
+    return json_pack("{s:s,s:o,s:s,s:s,s:s,s:s,s:o,s:b,s:I,s:I,s:o}", "id", id, "ifname",
+                     json_sprintf("sim%d", index), "driver", SIM_DRIVER, "psid", SIM_PSID,
+                     "firmware", device.running, "firmware_stored", device.stored, "rdma_device",
+                     json_sprintf("sim%d", index), "rdma_software", 1, "speed_bps",
                      (json_int_t)sim->config.speed_bps, "mtu_bytes", json_integer_value(mtu),
                      "caps", caps);
 }
@@ -392,6 +395,7 @@ static void sim_free(struct dp *dp)
         close(sim->event_fd);
     json_decref(sim->values);
     json_decref(sim->first);
+    sim_flash_release(&sim->flash);
     free(sim);
 }
 
@@ -415,6 +419,7 @@ enum err_code dp_sim_new(const struct dp_sim_config *config, struct dp **out, st
     if (sim == NULL)
         return err_nomem(err);
     sim->base.ops = &sim_ops;
+    sim_flash_init(&sim->flash);
     OWN(dp) struct dp *dp = &sim->base;
     sim->config = *config;
     if (sim->config.speed_bps == 0)

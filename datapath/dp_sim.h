@@ -30,10 +30,15 @@ void dp_sim_fail_all(struct dp *dp, bool on);
  *   refuse:KNOB     the device cannot do knobs of that kind (ERR_UNSUPPORTED before a change)
  *   ignore:KNOB     they are accepted and nothing changes
  *   link-down:KNOB  a port's link is down while its knob is not what it was at the start
+ *   flash:WHAT      firmware (flash.h): fail-PERCENT (the write fails there), slow-MS (each of its
+ *                   16 steps), psid (the board says another id than the inventory), dead-link (no
+ *                   link after the activation), stuck (a write never ends, until unstuck),
+ * no-activate (it needs a reboot), users (queue pairs that stay), ignore (a write stores nothing)
  * ERR_INVALID: no such fault or knob; ERR_LIMIT over SIM_FAULTS_MAX.
  */
-#define SIM_FAULTS_MAX     8
-#define SIM_FAULT_STEP_MAX 1000000
+#define SIM_FAULTS_MAX        8
+#define SIM_FAULT_STEP_MAX    1000000
+#define SIM_FLASH_SLOW_MAX_MS 60000
 ERR_MUST_CHECK enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err);
 /* The kernel rounds: maxrate is floored to unit_bps on apply. */
 void dp_sim_set_rate_unit(struct dp *dp, int64_t unit_bps);

@@ -10,7 +10,7 @@
 static const char *const fault_names[] = {
     [SIM_FAULT_FAIL_STEP] = "fail-step", [SIM_FAULT_FAIL] = "fail",
     [SIM_FAULT_REFUSE] = "refuse",       [SIM_FAULT_IGNORE] = "ignore",
-    [SIM_FAULT_LINK_DOWN] = "link-down",
+    [SIM_FAULT_LINK_DOWN] = "link-down", [SIM_FAULT_FLASH] = "flash",
 };
 #define FAULT_NAMES (sizeof(fault_names) / sizeof(fault_names[0]))
 
@@ -36,7 +36,7 @@ enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err)
     if (kind == FAULT_NAMES)
         return err_set(err, ERR_INVALID,
                        "'%.64s' is no fault: fail-step:N, or fail, refuse, ignore or link-down "
-                       "with :KNOB",
+                       "with :KNOB, or flash:WHAT",
                        text);
     if (sim->fault_count == SIM_FAULTS_MAX)
         return err_set(err, ERR_LIMIT, "the simulator takes at most %d faults", SIM_FAULTS_MAX);
@@ -45,6 +45,9 @@ enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err)
         if (!read_step(colon + 1, &fault.step))
             return err_set(err, ERR_INVALID, "'%.64s': the step is a number from 1 to %d", text,
                            SIM_FAULT_STEP_MAX);
+    } else if (fault.kind == SIM_FAULT_FLASH) {
+        if (sim_flash_fault(&sim->flash, colon + 1, err))
+            return ERR_INVALID;
     } else {
         fault.knob = knob_kind_get(colon + 1);
         if (fault.knob == NULL)

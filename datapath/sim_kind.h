@@ -5,6 +5,7 @@
  */
 
 #include "datapath/dp_sim.h"
+#include "datapath/sim_flash.h"
 
 #define SIM_KEY_SIZE (PORT_ID_SIZE + KNOB_ID_SIZE + 32)
 
@@ -14,6 +15,7 @@ enum sim_fault_kind {
     SIM_FAULT_REFUSE,
     SIM_FAULT_IGNORE,
     SIM_FAULT_LINK_DOWN,
+    SIM_FAULT_FLASH, /* kept in sim_flash */
 };
 
 struct sim_fault {
@@ -36,6 +38,7 @@ struct dp_sim {
     json_t *first; /* the values of the start, owned */
     struct sim_fault faults[SIM_FAULTS_MAX];
     size_t fault_count;
+    struct sim_flash flash;
 };
 
 struct sim_kind {
