@@ -1,7 +1,7 @@
 #pragma once
 /*
- * agent/link.h - the way to the server, as the agent sees it: three things to deliver, plans that
- * come. link_http is the real one; tests have their own. Nothing here blocks.
+ * agent/link.h - the way to the server, as the agent sees it: four things to deliver, plans and
+ * flash tasks that come. link_http is the real one; tests have their own. Nothing here blocks.
  */
 
 #include <stdbool.h>
@@ -9,12 +9,24 @@
 
 #include <jansson.h>
 
+#include "base/err.h"
+
+#define LINK_URL_MAX 1024
+
 struct link;
+
+/* What it takes to fetch an image as this agent, on any thread; the texts are owned. */
+struct link_image {
+    char url[LINK_URL_MAX];
+    char *token, *ca_file, *identity; /* NULL = none, as in http_request */
+};
+void link_image_release(struct link_image *image);
 
 enum link_event {
     LINK_INVENTORY_DONE, /* the server has the inventory */
     LINK_STATE_DONE,
     LINK_RECEIPT_DONE, /* the receipt was acknowledged, or can never be: give the next one */
+    LINK_FLASH_DONE,   /* the last flash report was acknowledged, or can never be */
     LINK_WAITING,      /* a long poll for a plan was sent */
 };
 
@@ -23,6 +35,8 @@ struct link_events {
     void *arg;
     /* The body of an answer that brings a plan; hostile. False: it was no news, ask more slowly. */
     bool (*plan)(void *arg, const char *body, size_t len);
+    /* The same with a flash task. */
+    bool (*flash)(void *arg, const char *body, size_t len);
     void (*event)(void *arg, enum link_event event);
 };
 
@@ -35,6 +49,12 @@ struct link_ops {
     void (*receipt)(struct link *link, const json_t *document);
     /* plan_tag() of the assignment that the agent last dealt with; "" = none. */
     void (*known)(struct link *link, const char *tag);
+    /* flash_task_tag() of the task last dealt with; "" = none. Tasks are asked for from then on. */
+    void (*flash_known)(struct link *link, const char *tag);
+    /* Deliver this of a task, and again until it is; a later one takes its place. */
+    void (*flash_report)(struct link *link, const char *task, const json_t *document);
+    ERR_MUST_CHECK enum err_code (*image)(struct link *link, const char *id, struct link_image *out,
+                                          struct err *err);
     void (*free)(struct link *link);
 };
 

@@ -1,5 +1,5 @@
 /*
- * agent/link_http.c - see link_http.h: four channels, each with at most one request in flight, its
+ * agent/link_http.c - see link_http.h: six channels, each with at most one request in flight, its
  * own timer and its own back-off. Made by agent_main and the benchmark, driven by the loop.
  */
 #include "agent/link_http.h"
@@ -15,19 +15,32 @@
 #include "base/text.h"
 #include "fleet/plan.h"
 
-enum channel_id { CHANNEL_INVENTORY, CHANNEL_STATE, CHANNEL_RECEIPT, CHANNEL_PLAN, CHANNEL_COUNT };
+enum channel_id {
+    CHANNEL_INVENTORY,
+    CHANNEL_STATE,
+    CHANNEL_RECEIPT,
+    CHANNEL_PLAN,
+    CHANNEL_FLASH,
+    CHANNEL_FLASH_REPORT,
+    CHANNEL_COUNT,
+};
 
 struct channel_kind {
-    const char *method, *path;
-    const char *what; /* for people */
+    const char *method, *path; /* path "": it names the node, see make_url() */
+    const char *what;          /* for people */
     enum link_event done;
+    bool poll;     /* a long poll: asks with `known` */
+    bool optional; /* a server that has no such route is no error: 404 */
 };
 
 static const struct channel_kind kinds[CHANNEL_COUNT] = {
-    [CHANNEL_INVENTORY] = {"PUT", "/v1/agent/inventory", "inventory", LINK_INVENTORY_DONE},
-    [CHANNEL_STATE] = {"PUT", "/v1/agent/state", "state", LINK_STATE_DONE},
-    [CHANNEL_RECEIPT] = {"POST", "/v1/agent/receipts", "receipt", LINK_RECEIPT_DONE},
-    [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", "plan", LINK_WAITING},
+    [CHANNEL_INVENTORY] = {"PUT", "/v1/agent/inventory", "inventory", LINK_INVENTORY_DONE, false,
+                           false},
+    [CHANNEL_STATE] = {"PUT", "/v1/agent/state", "state", LINK_STATE_DONE, false, false},
+    [CHANNEL_RECEIPT] = {"POST", "/v1/agent/receipts", "receipt", LINK_RECEIPT_DONE, false, false},
+    [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", "plan", LINK_WAITING, true, false},
+    [CHANNEL_FLASH] = {"GET", "", "flash task", LINK_FLASH_DONE, true, true},
+    [CHANNEL_FLASH_REPORT] = {"POST", "", "flash report", LINK_FLASH_DONE, false, true},
 };
 
 #define REQUEST_ID_SIZE 24
@@ -46,6 +59,10 @@ struct channel {
     char request_id[REQUEST_ID_SIZE]; /* of the last one, as the server's log and audit have it */
     struct loop_timer *timer;
     struct backoff backoff;
+    /* of long polls */
+    bool has_known;
+    char known[PLAN_TAG_SIZE + 2]; /* as it stands in the query */
+    int64_t poll_start_ns;
 };
 
 struct link_http {
@@ -57,10 +74,8 @@ struct link_http {
     int64_t denied_retry_ns;
     struct link_events events;
     bool started;
-    bool away; /* said so */
-    bool has_known;
-    char known[PLAN_TAG_SIZE + 2]; /* as it stands in the query */
-    int64_t poll_start_ns;
+    bool away;                  /* said so */
+    char flash_task[NAME_SIZE]; /* of the report that is to be delivered */
     struct channel channels[CHANNEL_COUNT];
 };
 
@@ -71,8 +86,11 @@ enum verdict {
     VERDICT_REFUSED, /* never again */
 };
 
-static enum verdict judge(const struct http_response *response)
+static enum verdict judge(const struct channel *channel, const struct http_response *response)
 {
+    /* The campaign of a report is gone: nobody wants it any more. */
+    if (channel->kind->optional && !channel->kind->poll && response->status == 404)
+        return VERDICT_REFUSED;
     if (response->err.code != ERR_OK && response->status < 300)
         return VERDICT_AWAY;
     switch (response->status) {
@@ -107,19 +125,30 @@ static int64_t now_ns(void)
     return clock->mono_ns(clock);
 }
 
+static void make_url(const struct channel *channel, char out[LINK_URL_MAX])
+{
+    const struct link_http *link = channel->link;
+    int len = snprintf(out, LINK_URL_MAX, "%s%s", link->server, channel->kind->path);
+    size_t at = (size_t)len;
+    if (channel->kind == &kinds[CHANNEL_FLASH])
+        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/flash", link->node);
+    if (channel->kind == &kinds[CHANNEL_FLASH_REPORT])
+        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/flash/%s:report",
+                               link->node, link->flash_task);
+    if (channel->kind->poll)
+        snprintf(out + at, LINK_URL_MAX - at, "?known=%s&wait=%ds", channel->known,
+                 LINK_POLL_WAIT_S);
+}
+
 static void send_now(struct channel *channel)
 {
     struct link_http *link = channel->link;
-    bool poll = channel->kind == &kinds[CHANNEL_PLAN];
+    bool poll = channel->kind->poll;
     if (!link->started || channel->running || channel->waiting ||
-        (poll ? !link->has_known : channel->body == NULL))
+        (poll ? !channel->has_known : channel->body == NULL))
         return;
     char url[LINK_URL_MAX];
-    if (poll)
-        snprintf(url, sizeof(url), "%s%s?known=%s&wait=%ds", link->server, channel->kind->path,
-                 link->known, LINK_POLL_WAIT_S);
-    else
-        snprintf(url, sizeof(url), "%s%s", link->server, channel->kind->path);
+    make_url(channel, url);
     char header[REQUEST_ID_SIZE + 16];
     uint64_t number;
     random_bytes(&number, sizeof(number));
@@ -146,8 +175,8 @@ static void send_now(struct channel *channel)
         return;
     }
     channel->running = true;
-    link->poll_start_ns = poll ? now_ns() : link->poll_start_ns;
-    if (poll)
+    channel->poll_start_ns = now_ns();
+    if (channel->kind == &kinds[CHANNEL_PLAN])
         link->events.event(link->events.arg, LINK_WAITING);
 }
 
@@ -213,17 +242,19 @@ static void finish(struct channel *channel)
     send_now(channel);
 }
 
-static void on_plan(struct channel *channel, const struct http_response *response)
+static void on_polled(struct channel *channel, const struct http_response *response)
 {
-    struct link_http *link = channel->link;
+    const struct link_events *events = &channel->link->events;
     bool empty = response->status == 204;
     const char *body = response->body == NULL ? "" : response->body;
-    if (!empty && !link->events.plan(link->events.arg, body, response->body_len)) {
+    bool (*take)(void *arg, const char *body, size_t len) =
+        channel->kind == &kinds[CHANNEL_PLAN] ? events->plan : events->flash;
+    if (!empty && !take(events->arg, body, response->body_len)) {
         wait_for(channel, LINK_POLL_MIN_NS + backoff_next(&channel->backoff, jitter_random()));
         return;
     }
     backoff_reset(&channel->backoff);
-    int64_t rest_ns = link->poll_start_ns + LINK_POLL_MIN_NS - now_ns();
+    int64_t rest_ns = channel->poll_start_ns + LINK_POLL_MIN_NS - now_ns();
     if (empty && rest_ns > 0)
         wait_for(channel, jitter(rest_ns, 10, jitter_random()));
     send_now(channel);
@@ -233,8 +264,8 @@ static void on_done(void *arg, const struct http_response *response)
 {
     struct channel *channel = arg;
     struct link_http *link = channel->link;
-    enum verdict verdict = judge(response);
-    bool poll = channel->kind == &kinds[CHANNEL_PLAN];
+    enum verdict verdict = judge(channel, response);
+    bool poll = channel->kind->poll;
     channel->running = false;
     if (verdict == VERDICT_AWAY) {
         say_away(link, response);
@@ -242,12 +273,12 @@ static void on_done(void *arg, const struct http_response *response)
         return;
     }
     say_back(link);
-    if (verdict != VERDICT_OK)
+    if (verdict != VERDICT_OK && !(poll && channel->kind->optional && response->status == 404))
         say_refused(channel, response);
     if (verdict == VERDICT_DENIED || (poll && verdict == VERDICT_REFUSED))
         wait_for(channel, jitter(link->denied_retry_ns, 50, jitter_random()));
     else if (poll)
-        on_plan(channel, response);
+        on_polled(channel, response);
     else
         finish(channel);
 }
@@ -295,15 +326,62 @@ static void link_start(struct link *base, const struct link_events *events)
 }
 
 /* A '+' of a query means a space; a tag has one at most, its other characters mean themselves. */
-static void link_known(struct link *base, const char *tag)
+static void set_known(struct link *base, enum channel_id id, const char *tag)
 {
-    struct link_http *link = (struct link_http *)base;
+    struct channel *channel = &((struct link_http *)base)->channels[id];
     const char *plus = strchr(tag, '+');
     int len = (int)(plus == NULL ? strlen(tag) : (size_t)(plus - tag));
-    snprintf(link->known, sizeof(link->known), "%.*s%s%s", len, tag, plus == NULL ? "" : "%2B",
-             plus == NULL ? "" : plus + 1);
-    link->has_known = true;
-    send_now(&link->channels[CHANNEL_PLAN]);
+    snprintf(channel->known, sizeof(channel->known), "%.*s%s%s", len, tag,
+             plus == NULL ? "" : "%2B", plus == NULL ? "" : plus + 1);
+    channel->has_known = true;
+    send_now(channel);
+}
+
+static void link_known(struct link *link, const char *tag)
+{
+    set_known(link, CHANNEL_PLAN, tag);
+}
+
+static void link_flash_known(struct link *link, const char *tag)
+{
+    set_known(link, CHANNEL_FLASH, tag);
+}
+
+static void link_flash_report(struct link *base, const char *task, const json_t *document)
+{
+    snprintf(((struct link_http *)base)->flash_task, NAME_SIZE, "%s", task);
+    deliver(base, CHANNEL_FLASH_REPORT, document);
+}
+
+static bool copy_text(const char *text, char **out)
+{
+    *out = text == NULL ? NULL : strdup(text);
+    return text == NULL || *out != NULL;
+}
+
+void link_image_release(struct link_image *image)
+{
+    if (image->token != NULL)
+        explicit_bzero(image->token, strlen(image->token));
+    free(image->token);
+    free(image->ca_file);
+    free(image->identity);
+    memset(image, 0, sizeof(*image));
+}
+
+static enum err_code link_image_get(struct link *base, const char *id, struct link_image *out,
+                                    struct err *err)
+{
+    const struct link_http *link = (const struct link_http *)base;
+    struct link_image image = {0};
+    snprintf(image.url, sizeof(image.url), "%s/v1/firmware/images/%s/content", link->server, id);
+    if (!copy_text(link->token, &image.token) || !copy_text(link->ca_file, &image.ca_file) ||
+        !copy_text(link->identity, &image.identity)) {
+        link_image_release(&image);
+        return err_nomem(err);
+    }
+    *out = image;
+    return ERR_OK;
 }
 
 static void link_free(struct link *base)
@@ -330,14 +408,11 @@ static const struct link_ops http_ops = {
     .state = link_state,
     .receipt = link_receipt,
     .known = link_known,
+    .flash_known = link_flash_known,
+    .flash_report = link_flash_report,
+    .image = link_image_get,
     .free = link_free,
 };
-
-static bool copy_text(const char *text, char **out)
-{
-    *out = text == NULL ? NULL : strdup(text);
-    return text == NULL || *out != NULL;
-}
 
 enum err_code link_http_show(struct link *base, const char *identity, struct err *err)
 {

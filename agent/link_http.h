@@ -5,6 +5,9 @@
  *   GET  /v1/agent/plan?known=TAG&wait=25s      200 a plan, 204 nothing new ('+' of TAG as %2B)
  *   POST /v1/agent/receipts
  *   PUT  /v1/agent/state
+ *   GET  /v1/nodes/NODE/flash?known=TAG&wait=25s   200 a flash task, 204 nothing new, 404 a server
+ *                                                  that has none: asked again slowly
+ *   POST /v1/nodes/NODE/flash/TASK:report
  * each with a client certificate, or with "Authorization: Bearer TOKEN" (loopback only). A server
  * that is away or answers 5xx, 408 or 429 is tried again with back-off; 401 and 403 slowly; what it
  * refuses otherwise (4xx) is logged and not sent again.
@@ -21,7 +24,6 @@
 #define LINK_SEND_DEADLINE_NS (30 * NS_PER_S)
 #define LINK_POLL_MIN_NS      (1 * NS_PER_S)  /* a server that does not wait is asked this often */
 #define LINK_DENIED_RETRY_NS  (60 * NS_PER_S) /* jittered */
-#define LINK_URL_MAX          1024
 
 struct link_http_config {
     const char *server;   /* "https://host:port", without a path; copied */

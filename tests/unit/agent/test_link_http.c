@@ -53,6 +53,7 @@ struct world {
     size_t plan_len;
     char plan[256];
     bool plan_is_news;
+    int tasks;              /* of flash */
     const char *known_next; /* what the agent says after a plan */
 };
 
@@ -180,6 +181,16 @@ static bool on_plan(void *arg, const char *body, size_t len)
     return world->plan_is_news;
 }
 
+static bool on_flash(void *arg, const char *body, size_t len)
+{
+    struct world *world = arg;
+    assert_int_equal(len, strlen("{\"task\":1}"));
+    assert_memory_equal(body, "{\"task\":1}", len);
+    world->tasks++;
+    world->link->ops->flash_known(world->link, "t1~cancelled");
+    return true;
+}
+
 static void on_event(void *arg, enum link_event event)
 {
     ((struct world *)arg)->events[event]++;
@@ -200,7 +211,8 @@ static void world_open(struct world *world, const struct answer *answers, size_t
     struct link_http_config config = {
         .server = url, .token = TOKEN, .node = NODE, .denied_retry_ns = 100 * NS_PER_MS};
     assert_ok(link_http_new(world->loop, world->client, &config, &world->link, &err));
-    struct link_events events = {.arg = world, .plan = on_plan, .event = on_event};
+    struct link_events events = {
+        .arg = world, .plan = on_plan, .flash = on_flash, .event = on_event};
     world->link->ops->start(world->link, &events);
 }
 
@@ -451,6 +463,84 @@ static void a_link_freed_with_requests_in_flight_leaves_nothing(void **state)
     world_close(&world);
 }
 
+#define FLASH_REQUEST  "GET /v1/nodes/" NODE "/flash"
+#define REPORT_REQUEST "POST /v1/nodes/" NODE "/flash/t1:report HTTP/1.1\r\n"
+
+static void a_flash_task_comes_and_the_next_question_knows_it(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = FLASH_REQUEST "?known=&", .status = 200, .body = "{\"task\":1}"},
+         {.request = FLASH_REQUEST "?known=t1~cancelled&wait=25s HTTP/1.1", .hold = true});
+    turn(&world, 50);
+    assert_int_equal(count_requests(&world, FLASH_REQUEST), 0); /* nobody writes firmware here */
+    world.link->ops->flash_known(world.link, "");
+    wait_until(&world, &world.tasks, 1);
+    turn(&world, 100);
+    assert_int_equal(count_requests(&world, FLASH_REQUEST "?known=t1~cancelled&"), 1);
+    assert_int_equal(world.tasks, 1);
+    assert_int_equal(world.plans, 0);
+    world_close(&world);
+}
+
+static void a_flash_report_goes_to_its_task(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = REPORT_REQUEST, .status = 503},
+         {.request = REPORT_REQUEST, .status = 204});
+    json_t *json = json_loads("{\"phase\":\"offered\"}", 0, NULL);
+    world.link->ops->flash_report(world.link, "t1", json);
+    json_decref(json);
+    wait_until(&world, &world.events[LINK_FLASH_DONE], 1);
+    assert_int_equal(count_requests(&world, REPORT_REQUEST), 2);
+    world_close(&world);
+}
+
+static void a_flash_report_that_nobody_wants_is_not_sent_again(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = REPORT_REQUEST, .status = 404});
+    json_t *json = json_loads("{\"phase\":\"offered\"}", 0, NULL);
+    world.link->ops->flash_report(world.link, "t1", json);
+    json_decref(json);
+    wait_until(&world, &world.events[LINK_FLASH_DONE], 1);
+    turn(&world, 200);
+    assert_int_equal(count_requests(&world, REPORT_REQUEST), 1);
+    world_close(&world);
+}
+
+static void a_server_without_flash_tasks_is_asked_again_later(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = FLASH_REQUEST, .status = 404});
+    world.link->ops->flash_known(world.link, "");
+    turn(&world, 700);
+    int count = count_requests(&world, FLASH_REQUEST);
+    assert_true(count >= 2 && count <= 15);
+    world_close(&world);
+}
+
+static void an_image_is_fetched_as_this_agent(void **state)
+{
+    (void)state;
+    struct world world;
+    struct err err = ERR_INIT;
+    struct link_image image;
+    OPEN(&world, {.request = PLAN_REQUEST, .hold = true});
+    assert_ok(world.link->ops->image(world.link, "0123456789abcdef", &image, &err));
+    assert_contains(image.url, "http://127.0.0.1:");
+    assert_contains(image.url, "/v1/firmware/images/0123456789abcdef/content");
+    assert_null(strstr(image.url + 7, "//"));
+    assert_string_equal(image.token, TOKEN);
+    assert_null(image.identity);
+    link_image_release(&image);
+    assert_null(image.token);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +557,11 @@ int main(void)
         cmocka_unit_test(an_answer_over_the_limit_is_not_taken),
         cmocka_unit_test(a_cut_answer_is_not_taken),
         cmocka_unit_test(a_link_freed_with_requests_in_flight_leaves_nothing),
+        cmocka_unit_test(a_flash_task_comes_and_the_next_question_knows_it),
+        cmocka_unit_test(a_flash_report_goes_to_its_task),
+        cmocka_unit_test(a_flash_report_that_nobody_wants_is_not_sent_again),
+        cmocka_unit_test(a_server_without_flash_tasks_is_asked_again_later),
+        cmocka_unit_test(an_image_is_fetched_as_this_agent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
