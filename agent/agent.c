@@ -27,7 +27,7 @@ static void watch(const struct agent *agent, enum agent_event event)
         agent->watch(agent->watch_arg, event);
 }
 
-static void arm_debounce(struct agent *agent)
+void agent_check_soon(struct agent *agent)
 {
     if (!agent->debouncing)
         loop_timer_set(agent->debounce, AGENT_DEBOUNCE_NS);
@@ -50,10 +50,12 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
     if (cause == RECONCILE_PLAN)
         agent->retry_latest = outcome.transient;
     if (outcome.again)
-        arm_debounce(agent);
+        agent_check_soon(agent);
     if (outcome.receipt == NULL)
         return ERR_OK;
     enum receipt_result result = outcome.receipt->result;
+    if (agent->held && result == RECEIPT_UNCHANGED)
+        return ERR_OK; /* a device was left out: what was seen is not the whole */
     *out_failed = *out_failed || result == RECEIPT_STUCK || result == RECEIPT_ROLLED_BACK ||
                   result == RECEIPT_REFUSED;
     if (cause == RECONCILE_PLAN && (result == RECEIPT_APPLIED || result == RECEIPT_UNCHANGED))
@@ -75,6 +77,12 @@ static enum err_code good_pass(struct agent *agent, enum reconcile_cause cause, 
 {
     OWN_OUTCOME struct outcome left = {0};
     bool failed = false;
+    agent->held = agent_is_held(agent);
+    if (agent->held) { /* a journal or a trial that is over touches every device: later */
+        if (cause != RECONCILE_CHECK || reconcile_standing(agent->reconcile) == NULL)
+            return ERR_OK;
+        return one_pass(agent, cause, true, out_failed, err);
+    }
     enum err_code code = reconcile_recover(agent->reconcile, &left, err);
     *out_failed = code != ERR_OK;
     if (code != ERR_OK)
@@ -110,10 +118,25 @@ void agent_check(struct agent *agent, enum reconcile_cause cause)
     agent_trial_watch(agent);
 }
 
+bool agent_in_sync(struct agent *agent, char why[ERR_TEXT_MAX])
+{
+    bool failed = false;
+    struct err err = ERR_INIT;
+    enum err_code code = good_pass(agent, RECONCILE_CHECK, &failed, &err);
+    failed = failed || code != ERR_OK;
+    if (failed)
+        snprintf(why, ERR_TEXT_MAX, "policy: %.480s", err.text);
+    return !failed;
+}
+
 static void run_latest(struct agent *agent, bool retried)
 {
     bool failed = false;
     struct err err = ERR_INIT;
+    if (agent_is_held(agent)) { /* a plan is applied whole or not at all */
+        agent->retry_latest = true;
+        return;
+    }
     log_failure(agent, one_pass(agent, RECONCILE_PLAN, retried, &failed, &err), &err);
     if (!failed)
         agent->paused_until_ns = 0; /* another plan: another chance */
@@ -156,6 +179,8 @@ static void on_debounce(void *arg)
 {
     struct agent *agent = arg;
     agent->debouncing = false;
+    if (agent->retry_latest && !agent_is_held(agent))
+        run_latest(agent, true);
     if (!is_paused(agent))
         agent_check(agent, RECONCILE_CHECK);
 }
@@ -175,7 +200,7 @@ static void on_event(void *arg, uint32_t events)
         changed = true;
     }
     if (changed)
-        arm_debounce(agent);
+        agent_check_soon(agent);
 }
 
 static void watch_events(struct agent *agent)
@@ -249,6 +274,9 @@ static void on_link_event(void *arg, enum link_event event)
         break;
     case LINK_STATE_DONE:
         break;
+    case LINK_FLASH_DONE:
+        flash_reported(agent->flash);
+        break;
     case LINK_RECEIPT_DONE:
         agent->stats.receipts_done++;
         if (outbox_drop_first(&agent->outbox, &err))
@@ -288,6 +316,8 @@ static enum err_code agent_init(struct agent *agent, const struct agent_config *
     if (code == ERR_OK)
         code = outbox_init(&agent->outbox, agent->state_dir, agent->node, config->clock, err);
     if (code == ERR_OK)
+        code = agent_flash_init(agent, err);
+    if (code == ERR_OK)
         code = loop_timer_new(agent->loop, on_debounce, agent, &agent->debounce, err);
     if (code == ERR_OK)
         code = loop_timer_new(agent->loop, on_tick, agent, &agent->tick, err);
@@ -303,8 +333,10 @@ enum err_code agent_new(struct loop *loop, const struct agent_config *config, st
     if (agent == NULL) {
         if (link != NULL)
             link->ops->free(link);
+        flasher_free(config->flasher);
         return err_nomem(err);
     }
+    agent->flasher = config->flasher;
     agent->loop = loop;
     agent->dp = dp;
     agent->link = link;
@@ -328,6 +360,8 @@ void agent_free(struct agent *agent)
 {
     if (agent == NULL)
         return;
+    flash_free(agent->flash);
+    flasher_free(agent->flasher);
     if (agent->link != NULL)
         agent->link->ops->free(agent->link);
     loop_fd_del(agent->events);
@@ -357,7 +391,8 @@ enum err_code agent_start(struct agent *agent, struct err *err)
 {
     agent_check(agent, RECONCILE_START);
     if (agent->link != NULL) {
-        struct link_events events = {.arg = agent, .plan = on_plan, .event = on_link_event};
+        struct link_events events = {
+            .arg = agent, .plan = on_plan, .flash = agent_on_flash, .event = on_link_event};
         agent->link->ops->start(agent->link, &events);
         agent->started = true;
         agent_tell_inventory(agent);
@@ -365,6 +400,8 @@ enum err_code agent_start(struct agent *agent, struct err *err)
             agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
     }
     tell_known(agent);
+    if (agent->flash != NULL)
+        flash_start(agent->flash);
     watch_events(agent);
     arm_tick(agent);
     (void)err; /* a node that cannot be reached by its kernel still talks to its server */

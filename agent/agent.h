@@ -17,6 +17,7 @@
 #include "base/loop.h"
 #include "base/own.h"
 #include "datapath/dp.h"
+#include "datapath/flash.h"
 
 #define AGENT_DEBOUNCE_NS  (100 * NS_PER_MS)
 #define AGENT_CHECK_NS     (60 * NS_PER_S) /* +- AGENT_CHECK_JITTER percent */
@@ -46,6 +47,7 @@ struct agent_config {
     struct clock *clock;       /* borrowed */
     int64_t check_ns;          /* 0 = AGENT_CHECK_NS; tests shorten it */
     int64_t look_ns;           /* 0 = AGENT_LOOK_NS; tests shorten it */
+    struct flasher *flasher;   /* taken over, also on failure; NULL = no firmware is written */
     bool (*killed)(void *arg); /* see reconcile.h; NULL = none */
     void *killed_arg;
     void (*watch)(void *arg, enum agent_event event); /* benchmarks and tests; NULL = none */

@@ -79,6 +79,14 @@ static enum err_code make_provider(const struct agent_options *options, struct d
     return dp_linux_new(&linux_config, out, err);
 }
 
+static enum err_code make_flasher(const struct agent_options *options, struct dp *dp,
+                                  struct flasher **out, struct err *err)
+{
+    if (options->once || !options->sim)
+        return ERR_OK;
+    return flash_sim_new(dp, out, err);
+}
+
 static enum err_code make_link(const struct agent_options *options, struct loop *loop,
                                struct way **way, struct link **out, struct err *err)
 {
@@ -177,6 +185,7 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     OWN(way) struct way *way = NULL;
     OWN(agent) struct agent *agent = NULL;
     struct link *link = NULL;
+    struct flasher *flasher = NULL;
     char boot_id[BOOT_ID_SIZE];
     read_boot_id(options->root, boot_id);
     enum err_code code = lock_state(options->state_dir, err);
@@ -186,8 +195,11 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         code = make_provider(options, &dp, err);
     if (code == ERR_OK)
         code = make_link(options, loop, &way, &link, err);
+    if (code == ERR_OK)
+        code = make_flasher(options, dp, &flasher, err);
     struct agent_config config = {
         .node = options->node,
+        .flasher = flasher,
         .state_dir = options->state_dir,
         .boot_id = boot_id,
         .clock = clock_system(),

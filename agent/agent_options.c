@@ -122,7 +122,7 @@ static const struct option_row rows[] = {
     {"sim-ports", "N", "ports of the simulator [2]", 0, set_sim_ports, 0},
     {"sim-fault", "FAULT",
      "for tests only, may be repeated: fail-step:N, or fail,\nrefuse, ignore, link-down with "
-     ":KNOB: the simulator's\nknobs of that kind go wrong",
+     ":KNOB: the simulator's\nknobs of that kind go wrong; flash:WHAT: its firmware does",
      OPTION_REPEATED, add_sim_fault, 0},
     {"log-level", "LEVEL", "error, warning, info (default) or debug", 0, option_log_level, 0},
     {"log-format", "FORMAT", "text, json or journal [text; journal under systemd]", 0,

@@ -5,6 +5,7 @@
  */
 
 #include "agent/agent.h"
+#include "agent/flash.h"
 #include "agent/keep.h"
 #include "agent/outbox.h"
 
@@ -20,12 +21,15 @@ struct agent {
     void *watch_arg;
 
     struct reconcile *reconcile;
+    struct flasher *flasher; /* owned until flash is made */
+    struct flash *flash;     /* NULL = no firmware is written */
     struct outbox outbox;
     struct loop_timer *debounce, *tick, *trial;
     int64_t look_ns;        /* how often the timer of a trial is looked at */
     struct loop_fd *events; /* NULL = none, or lost until the next tick */
     bool started;           /* the link may be talked to */
     bool debouncing;
+    bool held;         /* a device is left alone: flash_held() */
     bool retry_latest; /* nothing was decided about it: the tick tries again */
     unsigned failures; /* of checks, in a row */
 
@@ -62,6 +66,20 @@ void agent_tell_refused(struct agent *agent, const char *body, size_t len, const
 
 /* A pass over what stands, or back from a trial that is over. */
 void agent_check(struct agent *agent, enum reconcile_cause cause);
+
+/* firmware.c ------------------------------------------------------------------------------------
+ */
+
+ERR_MUST_CHECK enum err_code agent_flash_init(struct agent *agent, struct err *err);
+/* Whether a device is held now, and tells reconcile which. */
+bool agent_is_held(struct agent *agent);
+/* link.h's flash() */
+bool agent_on_flash(void *arg, const char *body, size_t len);
+
+/* Whether the node is what its plan wants, repairing what is not. */
+bool agent_in_sync(struct agent *agent, char why[ERR_TEXT_MAX]);
+/* As a kernel event: a check soon. */
+void agent_check_soon(struct agent *agent);
 
 /* Looks at the trial again in time; to be called whenever what stands may have changed. */
 void agent_trial_watch(struct agent *agent);

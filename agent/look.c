@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/fallback.h"
+#include "agent/hold.h"
 #include "base/json.h"
 
 static bool names_subject(const struct plan *plan, const char *subject)
@@ -56,6 +57,8 @@ enum err_code look_view(const struct reconcile *r, const struct plan *plan, bool
     enum err_code code = add_subjects(plan, r->good, &first, err);
     if (code == ERR_OK && trial != plan)
         code = add_subjects(first != NULL ? first : plan, trial, &second, err);
+    if (code == ERR_OK && r->held[0] != '\0')
+        return hold_view(second != NULL ? second : first != NULL ? first : plan, r->held, out, err);
     if (code == ERR_OK)
         *out = second != NULL ? GIVE(second) : GIVE(first);
     return code;

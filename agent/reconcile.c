@@ -47,6 +47,7 @@
 
 #include "agent/deviation.h"
 #include "agent/fallback.h"
+#include "agent/hold.h"
 #include "agent/keep.h"
 #include "agent/look.h"
 #include "agent/reconcile_private.h"
@@ -116,7 +117,9 @@ static enum err_code diff(const struct run *run, const struct state *state, stru
     const struct reconcile *r = run->r;
     if (run->back != NULL)
         return fallback_diff(run->plan, r->good, &r->confirm.undo, state, out, err);
-    return plan_diff(run->plan, state, out, err);
+    enum err_code code = plan_diff(run->plan, state, out, err);
+    hold_filter(out, r->held);
+    return code;
 }
 
 /* Observe and diff. *out_refused: the receipt says why it ends here. */
@@ -136,7 +139,9 @@ static enum err_code look(struct run *run, bool *out_refused, struct err *err)
         return refuse(run, &why, true);
     if (run->cause == RECONCILE_CHECK)
         deviation_filter(&run->steps, &r->accepted);
-    return deviation_watched(run->plan, &run->before, &run->watched, err);
+    code = deviation_watched(run->plan, &run->before, &run->watched, err);
+    hold_filter(&run->watched, r->held);
+    return code;
 }
 
 /* Observe-only drift that was not told yet goes into the receipt, after the steps. */
@@ -182,14 +187,6 @@ static enum err_code stand(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-static void tell_expired(struct run *run)
-{
-    struct receipt *receipt = run->out->receipt;
-    receipt->result = RECEIPT_EXPIRED;
-    report_problem(receipt, "nobody confirmed rollout %s in time: the node is %s", receipt->rollout,
-                   run->r->good != NULL ? "back on its last good plan" : "as before");
-}
-
 static enum err_code nothing_to_do(struct run *run, struct err *err)
 {
     struct reconcile *r = run->r;
@@ -207,7 +204,7 @@ static enum err_code nothing_to_do(struct run *run, struct err *err)
     if (code != ERR_OK)
         return refuse(run, &why, true);
     if (run->cause == RECONCILE_RETURN)
-        tell_expired(run);
+        report_expired(run->out->receipt, r->good != NULL);
     return ERR_OK;
 }
 
@@ -371,7 +368,7 @@ static enum err_code settle_good(struct run *run, struct err *err)
         return roll_back(run, run->steps.count, err);
     }
     if (run->cause == RECONCILE_RETURN)
-        tell_expired(run);
+        report_expired(run->out->receipt, r->good != NULL);
     reconcile_settle(r);
     return ERR_OK;
 }

@@ -74,6 +74,11 @@ void reconcile_save_left(struct reconcile *reconcile, bool now);
 /* Takes over a plan of this node, to be run with RECONCILE_PLAN. */
 void reconcile_take(struct reconcile *reconcile, struct plan *plan);
 
+/* CHECK passes neither read nor change the ports of this device (a port's id without "/PORT") until
+ * told otherwise; "" = none. Other passes and reconcile_recover() wait for its end: see the caller.
+ */
+void reconcile_hold(struct reconcile *reconcile, const char *device);
+
 /*
  * A journal left behind: takes the node back to before that plan, unless it is the plan that stands
  * (then re-asserting goes forward). After a reboot only what outlives one is taken back.

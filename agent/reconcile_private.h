@@ -20,6 +20,7 @@ struct reconcile {
     struct plan *good;          /* plan.json */
     struct confirm confirm;     /* the plan on trial stands in good's place */
     struct plan *latest;        /* taken and not good (yet) */
+    char held[PORT_ID_SIZE];    /* a device to be left alone; "" = none */
     struct plan_steps accepted; /* deviations of what stands that were told */
     struct plan_steps watched;  /* drift of its observe-only knobs that was told */
 };

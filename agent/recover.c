@@ -8,6 +8,7 @@
 #include "agent/report.h"
 #include "agent/undo.h"
 #include "base/log.h"
+#include "base/text.h"
 
 bool reconcile_is_killed(const struct reconcile *r)
 {
@@ -157,6 +158,11 @@ bool reconcile_has_expired(const struct reconcile *r)
 int64_t reconcile_left_ns(const struct reconcile *r)
 {
     return confirm_left_ns(&r->confirm);
+}
+
+void reconcile_hold(struct reconcile *r, const char *device)
+{
+    text_copy(r->held, sizeof(r->held), device);
 }
 
 void reconcile_take(struct reconcile *r, struct plan *plan)

@@ -87,3 +87,10 @@ void report_problem(struct receipt *receipt, const char *fmt, ...)
     vsnprintf(receipt->problem, sizeof(receipt->problem), fmt, args);
     va_end(args);
 }
+
+void report_expired(struct receipt *receipt, bool on_good)
+{
+    receipt->result = RECEIPT_EXPIRED;
+    report_problem(receipt, "nobody confirmed rollout %s in time: the node is %s", receipt->rollout,
+                   on_good ? "back on its last good plan" : "as before");
+}

@@ -29,3 +29,5 @@ struct receipt_step *report_step(struct receipt *receipt, size_t i);
 /* Sets the problem where none is yet: the first failure is the one that is told. */
 void report_problem(struct receipt *receipt, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Its plan's trial is over: the node is back on its last good plan, or as before. */
+void report_expired(struct receipt *receipt, bool on_good);

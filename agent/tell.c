@@ -164,7 +164,8 @@ void agent_tell_inventory(struct agent *agent)
     OWN(json) json_t *inventory = NULL;
     struct err err = ERR_INIT;
     char digest[DIGEST_TEXT_MAX];
-    if (!agent->started)
+    /* A device that is written answers nothing until it is done. */
+    if (!agent->started || agent_is_held(agent))
         return;
     /* The name lets the server refuse a token that is another node's. */
     if (dp_inventory(agent->dp, &inventory, &err) || set_node(inventory, agent->node, &err) ||

@@ -20,7 +20,7 @@ struct taking {
     http_sink_fn *collect;
     char *headers;
     size_t headers_len;
-    bool headers_too_big, nomem, ended;
+    bool headers_too_big, nomem, began, ended;
     FILE *body;
 };
 
@@ -63,6 +63,9 @@ static size_t take_body(char *data, size_t size, size_t count, void *arg)
     curl_easy_getinfo(taking->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
     if (taking->exchange->sink == NULL || status < 200 || status > 299)
         return http_transfer_collect(&taking->transfer, data, len);
+    if (!taking->began && taking->exchange->began != NULL)
+        taking->exchange->began(taking->exchange->sink_arg, status);
+    taking->began = true;
     if (taking->exchange->sink(taking->exchange->sink_arg, data, len))
         return len;
     taking->ended = true;
