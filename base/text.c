@@ -109,6 +109,20 @@ void text_sanitize(char *text)
     }
 }
 
+void text_clean(char *text, const char *kept)
+{
+    size_t len = strlen(text), used = 0;
+    for (size_t i = 0, n; i < len; i += n) {
+        uint32_t cp;
+        n = utf8_decode(text + i, len - i, &cp);
+        bool keep = n > 0 && (!text_is_hidden(cp) || (n == 1 && strchr(kept, (int)cp) != NULL));
+        n = n == 0 ? 1 : n;
+        memmove(text + used, keep ? text + i : "?", keep ? n : 1);
+        used += keep ? n : 1;
+    }
+    text[used] = '\0';
+}
+
 void text_quote(const char *text, size_t len, char *out, size_t size)
 {
     size_t used = 0, cut = 0; /* cut: the last place that leaves room for "..." */

@@ -26,6 +26,9 @@ bool text_find_hidden(const char *text, size_t len, uint32_t *out);
 
 /* Replaces every byte that is no valid UTF-8 by '?', in place. */
 void text_sanitize(char *text);
+/* The same, and every hidden character that is none of `kept` (ASCII) becomes one '?': what a
+ * device or a file says, so that a document can hold it. */
+void text_clean(char *text, const char *kept);
 
 /* Copies text for a message: hidden characters as \uXXXX, bad bytes as \xXX; what is too long is
  * cut on a character and ends with "...". size >= 16. */

@@ -124,7 +124,7 @@ enum err_code ethtool_tc_offload_get(struct nlx *nlx, const char *ifname,
 static void copy_text(const char *text, size_t max, char out[ETHTOOL_TEXT_SIZE])
 {
     snprintf(out, ETHTOOL_TEXT_SIZE, "%.*s", (int)strnlen(text, max), text);
-    text_sanitize(out);
+    text_clean(out, "");
 }
 
 enum err_code ethtool_driver(const char *ifname, struct ethtool_drvinfo_text *out, struct err *err)

@@ -88,5 +88,5 @@ bool nlx_u32(const struct nlattr *attr, uint32_t *out);
 bool nlx_u64(const struct nlattr *attr, uint64_t *out);
 /* Exactly size bytes or more; the first `size` are copied. */
 bool nlx_struct(const struct nlattr *attr, void *out, size_t size);
-/* A text without control characters, cut at size; false and "" when absent. */
+/* A text without hidden characters (base/text.h), cut at size; false and "" when absent. */
 bool nlx_text(const struct nlattr *attr, char *out, size_t size);

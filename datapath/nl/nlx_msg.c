@@ -80,10 +80,7 @@ bool nlx_text(const struct nlattr *attr, char *out, size_t size)
         return false;
     size_t len = strnlen(nla_data(attr), (size_t)nla_len(attr));
     snprintf(out, size, "%.*s", (int)len, (const char *)nla_data(attr));
-    for (char *p = out; *p != '\0'; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = '?';
-    text_sanitize(out);
+    text_clean(out, "");
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "datapath/sys/modparam_text.h"
 
 #define FILES_MAX 256
@@ -129,6 +130,9 @@ enum err_code modparam_get(const char *root, const struct modparam_name *name,
     out->has_persisted =
         modparam_find(text, "options", name, out->persisted, sizeof(out->persisted));
     find_next(root, name, out);
+    /* People write these files: a byte that no document can hold must not read as no value. */
+    text_clean(out->persisted, "");
+    text_clean(out->next, "");
     return ERR_OK;
 }
 

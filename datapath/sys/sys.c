@@ -48,7 +48,7 @@ enum err_code sys_read(const char *root, const char *path, char *out, size_t siz
         return err_set(err, ERR_LIMIT, "%s holds more than %zu bytes", path, size - 1);
     memcpy(out, begin, len);
     out[len] = '\0';
-    text_sanitize(out);
+    text_clean(out, "\t\n\r");
     return ERR_OK;
 }
 
@@ -73,7 +73,7 @@ bool sys_link_name(const char *root, const char *path, char *out, size_t size)
     if (*name == '\0' || strlen(name) >= size)
         return false;
     memcpy(out, name, strlen(name) + 1);
-    text_sanitize(out);
+    text_clean(out, "");
     return true;
 }
 

@@ -14,8 +14,8 @@
 #define SYS_VALUE_MAX 4096 /* bytes of a value that is read */
 #define SYS_NAME_MAX  128
 
-/* One attribute, blanks and newlines at both ends cut. ERR_NOT_FOUND: no such file; ERR_LIMIT: it
- * does not fit. */
+/* One attribute, blanks and newlines at both ends cut; what is no UTF-8 or cannot be seen, other
+ * than blanks, reads as '?'. ERR_NOT_FOUND: no such file; ERR_LIMIT: it does not fit. */
 ERR_MUST_CHECK enum err_code sys_read(const char *root, const char *path, char *out, size_t size,
                                       struct err *err);
 ERR_MUST_CHECK enum err_code sys_write(const char *root, const char *path, const char *text,

@@ -19,7 +19,7 @@ static json_t *text_json(const char *text, size_t max)
     size_t len = strnlen(text, max < sizeof(copy) ? max : sizeof(copy) - 1);
     memcpy(copy, text, len);
     copy[len] = '\0';
-    text_sanitize(copy);
+    text_clean(copy, "");
     return json_string(copy);
 }
 

@@ -80,6 +80,19 @@ static void sanitize_replaces_only_bad_bytes(void **state)
     assert_string_equal(text, "\xc3\xa4???z");
 }
 
+static void clean_replaces_hidden_characters_but_those_kept(void **state)
+{
+    (void)state;
+    char text[] = "\xc3\xa4\xff\te\xe2\x80\x8bz\xc2\x85\n\x7f";
+    text_clean(text, "\t\n");
+    assert_string_equal(text, "\xc3\xa4?\te?z?\n?");
+    text_clean(text, "");
+    assert_string_equal(text, "\xc3\xa4??e?z???");
+    text[0] = '\0';
+    text_clean(text, "");
+    assert_string_equal(text, "");
+}
+
 static void quote_escapes_and_cuts_on_a_character(void **state)
 {
     (void)state;
@@ -151,6 +164,7 @@ int main(void)
         cmocka_unit_test(code_points_are_counted),
         cmocka_unit_test(invisible_characters_are_found_and_visible_ones_are_not),
         cmocka_unit_test(sanitize_replaces_only_bad_bytes),
+        cmocka_unit_test(clean_replaces_hidden_characters_but_those_kept),
         cmocka_unit_test(quote_escapes_and_cuts_on_a_character),
         cmocka_unit_test(copy_cuts_on_a_character),
         cmocka_unit_test(hex_digits_have_their_value),

@@ -56,12 +56,26 @@ static void a_name_may_lack_its_end(void **state)
     assert_string_equal(link.name, "a??b"); /* no NUL, no UTF-8, a line break */
 }
 
+/* The server would refuse a whole inventory for one of them. */
+static void hidden_characters_of_a_device_are_replaced(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct devlink_info info;
+    OWN(nl_msg) struct nl_msg *msg = nlx_genl_new(0x1c, DEVLINK_CMD_INFO_GET, 0);
+    nla_put_string(msg, DEVLINK_ATTR_INFO_SERIAL_NUMBER,
+                   "S\xe2\x80\x8b"
+                   "1\xc2\x85\x7f\t");
+    assert_ok(devlink_decode_info(nlmsg_hdr(msg), &info, &err));
+    assert_string_equal(info.serial, "S?1???");
+}
+
 static void devlink_tells_driver_and_versions(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
     struct devlink_info info;
-    OWN(mem) void *memory = recorded("fuzz_datapath_rdma/devlink_info");
+    OWN(mem) void *memory = recorded("fuzz_datapath_devlink/info");
     assert_ok(devlink_decode_info(memory, &info, &err));
     assert_string_equal(info.driver, "solar_rdma");
     assert_string_equal(info.serial, "SOLAR0000");
@@ -97,8 +111,8 @@ static void ethtool_tells_speed_and_offload(void **state)
     struct err err = ERR_INIT;
     int64_t bps;
     struct ethtool_tc_offload offload;
-    OWN(mem) void *modes = recorded("fuzz_datapath_rdma/ethtool_linkmodes");
-    OWN(mem) void *features = recorded("fuzz_datapath_rdma/ethtool_features");
+    OWN(mem) void *modes = recorded("fuzz_datapath_ethtool/linkmodes");
+    OWN(mem) void *features = recorded("fuzz_datapath_ethtool/features");
     assert_ok(ethtool_decode_speed(modes, &bps, &err));
     assert_int_equal(bps, INT64_C(100000000000));
     assert_ok(ethtool_decode_tc_offload(features, &offload, &err));
@@ -206,10 +220,10 @@ static void decode_all(const struct nlmsghdr *msg)
 static void maimed_replies_are_survived(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "fuzz_datapath_dcb/link_get", "fuzz_datapath_rdma/devlink_info",
-        "fuzz_datapath_rdma/ethtool_features", "fuzz_datapath_rdma/ethtool_linkmodes",
-        "fuzz_datapath_rdma/rdma_dev_0"};
+    static const char *const names[] = {"fuzz_datapath_dcb/link_get", "fuzz_datapath_devlink/info",
+                                        "fuzz_datapath_ethtool/features",
+                                        "fuzz_datapath_ethtool/linkmodes",
+                                        "fuzz_datapath_rdma/rdma_dev_0"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         OWN(mem) void *memory = recorded(names[i]);
         maim(memory, decode_all);
@@ -255,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_recorded_link_decodes),
         cmocka_unit_test(a_link_without_name_or_index_is_malformed),
         cmocka_unit_test(a_name_may_lack_its_end),
+        cmocka_unit_test(hidden_characters_of_a_device_are_replaced),
         cmocka_unit_test(devlink_tells_driver_and_versions),
         cmocka_unit_test(a_board_id_is_taken_from_where_it_stands),
         cmocka_unit_test(more_versions_than_fit_are_cut),

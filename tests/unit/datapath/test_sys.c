@@ -269,6 +269,25 @@ static void a_later_file_overrides_ours(void **state)
     assert_string_equal(is.next, "3");
 }
 
+static void what_no_document_can_hold_is_no_absent_value(void **state)
+{
+    (void)state;
+    struct modparam_state is;
+    struct err err = ERR_INIT;
+    char value[16];
+    root_file(root, MODPARAM_FILE, "options solar_rdma max_sge=1\xff\xe2\x80\x8b\n", 0644);
+    assert_ok(modparam_get(root, &max_sge, &is, &err));
+    assert_true(is.has_persisted && is.has_next);
+    assert_string_equal(is.persisted, "1??");
+    assert_string_equal(is.next, "1??");
+    root_file(root, "/x",
+              "a\tb\xc2\x85"
+              "c\n",
+              0644);
+    assert_ok(sys_read(root, "/x", value, sizeof(value), &err));
+    assert_string_equal(value, "a\tb?c");
+}
+
 static void an_unloaded_module_is_known_by_the_index(void **state)
 {
     (void)state;
@@ -304,6 +323,7 @@ int main(void)
         TEST(a_parameter_is_persisted_and_set_live),
         TEST(a_read_only_parameter_is_only_persisted),
         TEST(a_later_file_overrides_ours),
+        TEST(what_no_document_can_hold_is_no_absent_value),
         TEST(an_unloaded_module_is_known_by_the_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
