@@ -93,6 +93,12 @@ static enum exit_code fetch_pages(struct context *context, const struct call *ba
         enum exit_code code = fetch_page(context, &call, items, &next);
         if (code != EXIT_DONE)
             return code;
+        if (token != NULL && next != NULL && strcmp(token, next) == 0) {
+            free(next);
+            context_error(context, "%s: the server gives the same page again and again",
+                          call.operation->id);
+            return EXIT_UNREACHABLE;
+        }
         free(token);
         token = next;
     } while (token != NULL && (int64_t)json_array_size(items) < limit);

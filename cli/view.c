@@ -106,18 +106,27 @@ char *view_cell(const json_t *item, const char *path)
     return text;
 }
 
-/* RFC 4180. A cell that a spreadsheet would take for a formula gets an apostrophe in front. */
-static void put_csv(FILE *out, const char *text)
+/* RFC 4180. A cell that a spreadsheet would take for a formula gets an apostrophe in front.
+ * Programs get the characters as they are, a terminal those that can be seen. */
+static void put_csv(const struct context *context, const char *text)
 {
+    FILE *out = context->out;
     bool quoted = strpbrk(text, ",\"\r\n") != NULL;
     if (quoted)
         fputc('"', out);
     if (*text != '\0' && strchr("=+-@\t\r", *text) != NULL)
         fputc('\'', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\"");
+        if (context->width > 0)
+            print_visible(out, text, len);
+        else
+            fwrite(text, 1, len, out);
+        text += len;
+        if (*text == '"') {
+            fputs("\"\"", out);
+            text++;
+        }
     }
     if (quoted)
         fputc('"', out);
@@ -140,7 +149,7 @@ static enum err_code print_csv(struct context *context, const struct view *view,
                 return err_nomem(err);
             if (i > 0)
                 fputc(',', context->out);
-            put_csv(context->out, cell);
+            put_csv(context, cell);
         }
         fputs("\r\n", context->out);
     }

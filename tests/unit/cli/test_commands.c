@@ -89,6 +89,17 @@ static void all_pages_are_fetched_and_a_limit_ends_it(void **state)
     assert_string_equal(asked, "GET /v1/tenants?page_size=1000\n");
 }
 
+static void a_list_that_does_not_go_on_is_an_error(void **state)
+{
+    (void)state;
+    server_says(200, NULL, "{\"items\":[],\"next_page_token\":\"t\"}");
+    server_says(200, NULL, "{\"items\":[],\"next_page_token\":\"t\"}");
+    server_says(200, NULL, "{\"items\":[]}");
+    assert_int_equal(CTL("get", "tenants"), EXIT_UNREACHABLE);
+    assert_non_null(strstr(err_text, "the same page again"));
+    assert_int_equal(script_at, 2);
+}
+
 static void policies_of_all_tenants_are_one_table(void **state)
 {
     (void)state;
@@ -313,6 +324,7 @@ int main(void)
         T(each_status_has_its_exit_code),
         T(wrong_command_lines_are_usage_and_say_why),
         T(all_pages_are_fetched_and_a_limit_ends_it),
+        T(a_list_that_does_not_go_on_is_an_error),
         T(policies_of_all_tenants_are_one_table),
         T(a_policy_is_made_when_there_is_none),
         T(who_was_overtaken_sees_the_difference_and_tries_again),
