@@ -116,7 +116,7 @@ bool sys_is_component(const char *name)
 bool sys_parse_int(const char *text, int64_t *out)
 {
     char *end;
-    if (text[0] == '\0' || text[0] == ' ' || text[0] == '+')
+    if (text[0] != '-' && (text[0] < '0' || text[0] > '9')) /* strtoll() would step over blanks */
         return false;
     errno = 0;
     long long value = strtoll(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);

@@ -146,6 +146,11 @@ static void check_texts(const char *text)
              strstr(out, "//") == NULL);
     if (modparam_parse(text, &name, NULL) == ERR_OK)
         must(strpbrk(name.module, "/.-") == NULL && strpbrk(name.param, "/.") == NULL);
+    if (sys_is_component(text))
+        must(text[0] != '\0' && strpbrk(text, "/ \n") == NULL && strcmp(text, "..") != 0);
+    int64_t number;
+    if (sys_parse_int(text, &number))
+        must(text[strspn(text, "+-0123456789abcdefABCDEFxX")] == '\0');
     (void)modparam_listed(text, "solar_rdma");
     check_modprobe(text);
 }
