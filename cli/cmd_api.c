@@ -51,7 +51,7 @@ static enum err_code print_body(struct context *context, const struct reply *rep
         return print_json(context->out, reply->json, 2, err);
     if (reply->json != NULL)
         return print_json(context->out, reply->json, 0, err);
-    if (isatty(fileno(context->out)))
+    if (context->width > 0)
         print_visible(context->out, reply->answer.body, reply->answer.body_len);
     else
         fwrite(reply->answer.body, 1, reply->answer.body_len, context->out);
