@@ -135,13 +135,23 @@ enum err_code image_get(struct db_ro *ro, const char *id, db_image_fn *fn, void 
     return one_image(&s, fn, arg, err);
 }
 
-enum err_code image_find(struct db_ro *ro, const char *component, const char *version,
-                         const char *psids, db_image_fn *fn, void *arg, struct err *err)
+enum err_code image_find(struct db_ro *ro, const struct db_image *like, db_image_fn *fn, void *arg,
+                         struct err *err)
 {
     struct stmt s =
         stmt_start(ro->conn, IMAGE_COLUMNS " WHERE component = $1 AND version = $2 AND psids = $3",
-                   VALUES(TEXT(component), TEXT(version), TEXT(psids)), err);
+                   VALUES(TEXT(like->component), TEXT(like->version), TEXT(like->psids)), err);
     return one_image(&s, fn, arg, err);
+}
+
+enum err_code image_each_of(struct db_ro *ro, const char *component, db_image_fn *fn, void *arg,
+                            struct err *err)
+{
+    int rows;
+    struct stmt s =
+        stmt_start(ro->conn, IMAGE_COLUMNS " WHERE component = $1 ORDER BY version, psids",
+                   VALUES(TEXT(component)), err);
+    return each_image(&s, fn, arg, &rows);
 }
 
 enum err_code image_list(struct db_ro *ro, const char *after, int limit, db_image_fn *fn, void *arg,

@@ -45,9 +45,11 @@ ERR_MUST_CHECK enum err_code image_delete(struct db_tx *tx, const char *id, stru
 /* ERR_NOT_FOUND. */
 ERR_MUST_CHECK enum err_code image_get(struct db_ro *ro, const char *id, db_image_fn *fn, void *arg,
                                        struct err *err);
-/* The one of exactly this component, version and psids; ERR_NOT_FOUND. */
-ERR_MUST_CHECK enum err_code image_find(struct db_ro *ro, const char *component,
-                                        const char *version, const char *psids, db_image_fn *fn,
-                                        void *arg, struct err *err);
+/* The one of exactly like's component, version and psids; ERR_NOT_FOUND. */
+ERR_MUST_CHECK enum err_code image_find(struct db_ro *ro, const struct db_image *like,
+                                        db_image_fn *fn, void *arg, struct err *err);
+/* Every image of the component, by version and psids as texts, until fn has had enough. */
+ERR_MUST_CHECK enum err_code image_each_of(struct db_ro *ro, const char *component, db_image_fn *fn,
+                                           void *arg, struct err *err);
 ERR_MUST_CHECK enum err_code image_list(struct db_ro *ro, const char *after, int limit,
                                         db_image_fn *fn, void *arg, struct err *err);

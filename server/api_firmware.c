@@ -146,10 +146,11 @@ static enum err_code store_image(struct db_tx *tx, struct image_post *post, stru
 static enum err_code run_post(struct db_tx *tx, void *arg, struct err *err)
 {
     struct image_post *post = arg;
-    const struct image_params *params = &post->params;
+    const struct db_image like = {.component = post->params.component,
+                                  .version = post->params.version,
+                                  .psids = post->params.psids};
     struct err absent = ERR_INIT;
-    enum err_code code = image_find(db_tx_ro(tx), params->component, params->version, params->psids,
-                                    on_same, post, &absent);
+    enum err_code code = image_find(db_tx_ro(tx), &like, on_same, post, &absent);
     if (code == ERR_NOT_FOUND)
         return store_image(tx, post, err);
     if (code != ERR_OK)
@@ -318,15 +319,15 @@ void api_image_content(struct request *request)
 struct image_delete {
     struct task base;
     char id[IMAGE_ID_SIZE];
-    json_t *item;                    /* owned */
-    const char *component, *minimum; /* while looking for others */
-    bool other;                      /* one that is new enough for the profile too */
+    json_t *item;        /* owned */
+    const char *minimum; /* while looking for others */
+    bool other;          /* one that is new enough for the profile too */
 };
 
 static bool on_other(void *arg, const struct db_image *row)
 {
     struct image_delete *del = arg;
-    del->other |= strcmp(row->id, del->id) != 0 && strcmp(row->component, del->component) == 0 &&
+    del->other |= strcmp(row->id, del->id) != 0 &&
                   firmware_judge(row->version, del->minimum) == FIRMWARE_COMPLIANT;
     return !del->other;
 }
@@ -335,17 +336,17 @@ static bool on_other(void *arg, const struct db_image *row)
 static enum err_code check_needed(struct db_tx *tx, struct image_delete *del, struct err *err)
 {
     const char *version = json_string_value(json_object_get(del->item, "version"));
-    del->component = json_string_value(json_object_get(del->item, "component"));
-    del->minimum = firmware_minimum(del->base.app->world->fabric, del->component);
+    const char *component = json_string_value(json_object_get(del->item, "component"));
+    del->minimum = firmware_minimum(del->base.app->world->fabric, component);
     if (firmware_judge(version, del->minimum) != FIRMWARE_COMPLIANT)
         return ERR_OK;
-    enum err_code code = image_list(db_tx_ro(tx), NULL, DB_PAGE_MAX, on_other, del, err);
+    enum err_code code = image_each_of(db_tx_ro(tx), component, on_other, del, err);
     if (code != ERR_OK || del->other)
         return code;
     return task_refuse(&del->base, 409, "image-needed", err,
                        "the fabric profile wants %s of at least %s, and this is the last image "
                        "that is new enough; upload another or lower the minimum first",
-                       del->component, del->minimum);
+                       component, del->minimum);
 }
 
 static enum err_code run_delete(struct db_tx *tx, struct task *task, struct err *err)

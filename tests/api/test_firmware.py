@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import os
+import sqlite3
 import resource
 import signal
 import socket
@@ -267,6 +268,28 @@ def an_image_goes_unless_it_is_needed(tap, server):
     tap.ok(until(lambda: len(files(server)) == 1), "and the files")
 
 
+def the_image_that_replaces_it_may_be_behind_a_page(tap, server):
+    one = must(upload(server, b"one" * 1000, version="22.41.1"), 201)
+    two = must(upload(server, b"two" * 1000, version="22.42"), 201)
+    profile = copy.deepcopy(FABRIC)
+    profile["fabric_profile"]["firmware_minimums"] = [{"driver": "mlx5_core", "minimum": "22.41"}]
+    must(server.put("/v1/fabric", profile), 201)
+    server.stop()
+    with sqlite3.connect(os.path.join(server.data, "stellar.db")) as db:
+        columns = [c[1] for c in db.execute("PRAGMA table_info(images)")]
+        row = dict(zip(columns, db.execute("SELECT * FROM images LIMIT 1").fetchone()))
+        for i in range(1000):
+            row.update(id=f"{i:016x}", component="bnxt_en", version=f"1.{i}")
+            db.execute(f"INSERT INTO images ({','.join(columns)}) VALUES "
+                       f"({','.join('?' * len(columns))})", [row[c] for c in columns])
+    db.close()
+    server.start()
+    tap.status(server.call("DELETE", one.headers["Location"], headers={"If-Match": '"1"'}), 204,
+               "an image goes when another is new enough, behind a thousand others")
+    kept = server.call("DELETE", two.headers["Location"], headers={"If-Match": '"1"'})
+    tap.ok(kept.status == 409 and kept.json["code"] == "image-needed", "the last one stays", kept)
+
+
 def compliance_counts_versions(tap, server):
     def node(name, *ports):
         report = {"version": 1, "ports": [dict({"id": f"p{i}/0"}, **p) for i, p in enumerate(ports)]}
@@ -299,4 +322,4 @@ def compliance_counts_versions(tap, server):
 
 run([an_image_comes_back_as_it_was_sent, what_is_not_right_leaves_nothing, many_at_once_have_their_limit,
      a_large_image_needs_no_memory, a_kill_in_the_middle_leaves_nothing, a_full_disk_is_told,
-     an_image_goes_unless_it_is_needed, compliance_counts_versions])
+     an_image_goes_unless_it_is_needed, the_image_that_replaces_it_may_be_behind_a_page, compliance_counts_versions])

@@ -64,14 +64,48 @@ static void an_image_is_one_of_its_component_version_and_boards(void **state)
     assert_string_equal(seen.text, "01 mlx5_core 22.41.1000 [MT_1] 10 token:x; "
                                    "02 mlx5_core 22.41.1000 [MT_2] 10 token:x; ");
     seen = (struct seen){0};
-    assert_ok(image_find(t->ro, "mlx5_core", "22.41.1000", "MT_2", see_image, &seen, &err));
+    const struct db_image like = {
+        .component = "mlx5_core", .version = "22.41.1000", .psids = "MT_2"};
+    assert_ok(image_find(t->ro, &like, see_image, &seen, &err));
     assert_ok(image_get(t->ro, "02", see_image, &seen, &err));
     assert_int_equal(seen.rows, 2);
     assert_ok(image_delete(&t->tx, "02", &err));
     assert_fails(image_delete(&t->tx, "02", &err), ERR_NOT_FOUND);
     assert_fails(image_get(t->ro, "02", see_image, &seen, &err), ERR_NOT_FOUND);
-    assert_fails(image_find(t->ro, "mlx5_core", "22.41.1000", "", see_image, &seen, &err),
-                 ERR_NOT_FOUND);
+    const struct db_image other = {.component = "mlx5_core", .version = "22.41.1000", .psids = ""};
+    assert_fails(image_find(t->ro, &other, see_image, &seen, &err), ERR_NOT_FOUND);
+}
+
+static bool count_image(void *arg, const struct db_image *i)
+{
+    (void)i;
+    return ++*(int *)arg < DB_PAGE_MAX + 3;
+}
+
+static void the_images_of_a_component_are_more_than_a_page(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    char id[24], version[24];
+    int count = 0;
+    for (int i = 0; i < 2 * (DB_PAGE_MAX + 5); i++) {
+        snprintf(id, sizeof(id), "%016d", i);
+        snprintf(version, sizeof(version), "1.%d", i);
+        const struct db_image row = {.id = id,
+                                     .component = i % 2 == 0 ? "mlx5_core" : "bnxt_en",
+                                     .version = version,
+                                     .psids = "",
+                                     .name = "",
+                                     .size_bytes = 10,
+                                     .sha256 = "ab",
+                                     .uploaded_by = "token:x"};
+        assert_ok(image_put(&t->tx, &row, &err));
+    }
+    assert_ok(image_each_of(t->ro, "mlx5_core", count_image, &count, &err));
+    assert_int_equal(count, DB_PAGE_MAX + 3);
+    count = 0;
+    assert_ok(image_each_of(t->ro, "ice", count_image, &count, &err));
+    assert_int_equal(count, 0);
 }
 
 int main(void)
@@ -79,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         table_test(a_switch_made_anew_goes_on_counting),
         table_test(an_image_is_one_of_its_component_version_and_boards),
+        table_test(the_images_of_a_component_are_more_than_a_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
