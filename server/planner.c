@@ -118,6 +118,8 @@ static void show_status(struct app *app)
         .pending = counts[NODE_PENDING] + counts[NODE_PLANNING] + counts[NODE_HELD] +
                    counts[NODE_CONFIRMING],
         .failed = counts[NODE_FAILED],
+        .held = counts[NODE_HELD],
+        .confirming = counts[NODE_CONFIRMING],
         .tenants = world->view.tenant_count,
         .placements = world->view.placement_count,
     };

@@ -301,6 +301,20 @@ bool status_is_applied(struct status *status, int64_t generation)
     return applied;
 }
 
+/* What else must happen before the pending nodes can be in sync; NULL = waiting is enough. */
+static json_t *hint_of(const struct fleet_status *fleet)
+{
+    if (fleet->held > 0)
+        return json_sprintf("%zu nodes have a newer plan that only a rollout gives them: POST "
+                            "/v1/rollouts, or GET /v1/rollouts when one is under way",
+                            fleet->held);
+    if (fleet->confirming > 0)
+        return json_sprintf("%zu nodes try a plan until their rollout confirms it: GET "
+                            "/v1/rollouts",
+                            fleet->confirming);
+    return NULL;
+}
+
 json_t *status_barrier(struct status *status, int64_t generation, bool *out_applied)
 {
     json_t *names = json_array();
@@ -316,8 +330,10 @@ json_t *status_barrier(struct status *status, int64_t generation, bool *out_appl
             break;
     }
     pthread_rwlock_unlock(&status->lock);
-    return json_pack("{sI, sb, s{sI, sI, sI, sI}, so}", "generation", (json_int_t)generation,
-                     "applied", (int)*out_applied, "nodes", "total", (json_int_t)fleet.total,
-                     "in_sync", (json_int_t)fleet.in_sync, "pending", (json_int_t)fleet.pending,
-                     "failed", (json_int_t)fleet.failed, "pending", names);
+    return json_pack("{sI, sb, s{sI, sI, sI, sI, sI, sI}, so, so*}", "generation",
+                     (json_int_t)generation, "applied", (int)*out_applied, "nodes", "total",
+                     (json_int_t)fleet.total, "in_sync", (json_int_t)fleet.in_sync, "pending",
+                     (json_int_t)fleet.pending, "held", (json_int_t)fleet.held, "confirming",
+                     (json_int_t)fleet.confirming, "failed", (json_int_t)fleet.failed, "pending",
+                     names, "hint", hint_of(&fleet));
 }

@@ -98,6 +98,8 @@ def waves_go_in_order_and_the_barrier_waits(tap, server):
     barrier = server.get("/v1/generations/current").json
     tap.ok(not barrier["applied"] and barrier["nodes"]["pending"] == 5,
            "held nodes are pending in the barrier", barrier)
+    tap.ok(barrier["nodes"]["held"] == 5 and barrier["hint"].startswith("5 nodes ") and
+           "POST /v1/rollouts" in barrier["hint"], "which says that they need a rollout", barrier)
     tap.equal([a.fetch().status for a in agents.values()], [204] * 5, "no agent is given anything")
     preview = must(server.call("POST", "/v1/rollouts?dry_run=true", {"all": True}), 200).json
     tap.equal([w["nodes_total"] for w in preview["waves"]], [1, 3, 1],
@@ -113,6 +115,9 @@ def waves_go_in_order_and_the_barrier_waits(tap, server):
               "only the canary is offered its plan")
     tap.ok(agents["n1"].rollout == name and agents["n1"].plan["confirm"]["timeout_s"] == 60,
            "it is to be confirmed, within the time of the policy", agents["n1"].plan.get("confirm"))
+    barrier = server.get("/v1/generations/current?wait=applied&timeout=0s").json
+    tap.ok((barrier["nodes"]["held"], barrier["nodes"]["confirming"]) == (4, 1) and
+           barrier["hint"].startswith("4 nodes"), "the barrier counts it", barrier)
     tap.equal(synced(server, ["n1", "n2"]), {"n1": "confirming", "n2": "held"},
               "a node on trial is not in sync")
     must(agents["n1"].receipt(), 201)
@@ -129,7 +134,8 @@ def waves_go_in_order_and_the_barrier_waits(tap, server):
     tap.ok(all(a.digest != before[n] and a.rollout is None for n, a in agents.items()),
            "every node has its new plan, as a final one")
     tap.equal(set(synced(server, agents).values()), {"in-sync"}, "all are in sync")
-    tap.ok(server.get("/v1/generations/current").json["applied"], "the barrier is reached")
+    barrier = server.get("/v1/generations/current").json
+    tap.ok(barrier["applied"] and "hint" not in barrier, "the barrier is reached", barrier)
     tap.equal(set(nodes(server, name).values()), {"confirmed"}, "the rollout says so of each node")
     told = kinds(server, name)
     tap.ok(told[0] == "rollout.started" and told.count("rollout.wave") == 3 and
