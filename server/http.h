@@ -201,7 +201,8 @@ bool request_cancelled(const struct request *request);
  * Location, X-Request-Id). "Cache-Control" and "Retry-After" replace the usual value. Call it
  * before the reply and only where no other thread may reply. */
 void request_set_header(struct request *request, const char *name, const char *value);
-/* Takes over body (json_decref); NULL body = no content. etag (quoted) may be NULL; location may be
+/* Takes over body (json_decref); NULL is the body of a 204 only: with any other status it is one
+ * that there was no memory for, and the answer is a 500. etag (quoted) may be NULL; location may be
  * NULL. 200 becomes 304 when If-None-Match has the etag (GET/HEAD). Canonical JSON. */
 void request_reply_json(struct request *request, int status, json_t *body, const char *etag,
                         const char *location);

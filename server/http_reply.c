@@ -24,6 +24,9 @@
 /* RFC 6797 7.2: sent over TLS only; a year. */
 #define HSTS "max-age=31536000"
 
+/* Paths and SQL of our inside are for the operator's log. */
+#define INTERNAL_DETAIL "the server failed; its log has the reason under this request id"
+
 /* What every answer carries. Nothing here or elsewhere lets another origin's page read one. */
 static const struct {
     const char *name, *value;
@@ -193,39 +196,6 @@ static void answer_json(struct answer *answer, json_t *body)
         free(text);
 }
 
-static void give_json(struct request *request, struct answer *answer, json_t *body)
-{
-    if (body != NULL) {
-        answer->content_type = "application/json";
-        answer_json(answer, body);
-    } else {
-        answer->response = response_empty();
-    }
-    reply_give(request, answer, false);
-}
-
-void request_reply_json(struct request *request, int status, json_t *body, const char *etag,
-                        const char *location)
-{
-    if (!reply_claim(request) || reply_not_modified(request, status, etag, false)) {
-        json_decref(body);
-        return;
-    }
-    struct answer answer = {.status = status, .etag = etag, .location = location};
-    give_json(request, &answer, body);
-}
-
-void request_reply_cookie(struct request *request, int status, json_t *body, const char *cookie)
-{
-    if (!reply_claim(request)) {
-        json_decref(body);
-        return;
-    }
-    request_set_header(request, "Set-Cookie", cookie);
-    struct answer answer = {.status = status};
-    give_json(request, &answer, body);
-}
-
 static void blob_release(void *cls)
 {
     blob_unref(cls);
@@ -332,6 +302,48 @@ static void give_problem(struct request *request, const struct problem *problem,
     reply_give(request, &answer, forced);
 }
 
+/* A value that could not be made is no empty one: only 204 says that there is nothing to say. */
+static void give_json(struct request *request, struct answer *answer, json_t *body)
+{
+    if (body == NULL && answer->status != 204) {
+        const struct problem problem = {.status = 500,
+                                        .code = "internal",
+                                        .detail = INTERNAL_DETAIL,
+                                        .logged = "no memory for the answer's body"};
+        give_problem(request, &problem, false);
+        return;
+    }
+    if (body != NULL) {
+        answer->content_type = "application/json";
+        answer_json(answer, body);
+    } else {
+        answer->response = response_empty();
+    }
+    reply_give(request, answer, false);
+}
+
+void request_reply_json(struct request *request, int status, json_t *body, const char *etag,
+                        const char *location)
+{
+    if (!reply_claim(request) || reply_not_modified(request, status, etag, false)) {
+        json_decref(body);
+        return;
+    }
+    struct answer answer = {.status = status, .etag = etag, .location = location};
+    give_json(request, &answer, body);
+}
+
+void request_reply_cookie(struct request *request, int status, json_t *body, const char *cookie)
+{
+    if (!reply_claim(request)) {
+        json_decref(body);
+        return;
+    }
+    request_set_header(request, "Set-Cookie", cookie);
+    struct answer answer = {.status = status};
+    give_json(request, &answer, body);
+}
+
 static void format_detail(char out[PROBLEM_DETAIL_MAX], const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 
@@ -374,10 +386,9 @@ void request_reply_err(struct request *request, const struct err *err)
     struct problem problem = {
         .status = status, .code = err_code_name(err->code), .detail = err->text};
     if (status == 500) {
-        /* Paths and SQL of our inside are for the operator's log. */
         problem.code = "internal";
         problem.logged = err->text;
-        problem.detail = "the server failed; its log has the reason under this request id";
+        problem.detail = INTERNAL_DETAIL;
     } else if (err->pointer[0] != '\0') {
         finding_addf(&findings, problem.code, FINDING_ERROR, err->pointer, "%s", err->text);
         problem.findings = &findings;

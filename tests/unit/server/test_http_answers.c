@@ -58,6 +58,19 @@ static void findings(struct request *request)
     request_reply_problem(request, 429, "policy-refused", &list, "\"3\"", "%d problem", 1);
 }
 
+/* Its value could not be made. */
+static void without_body(struct request *request)
+{
+    static const int statuses[] = {200, 201, 202, 204};
+    request_reply_json(request, statuses[strtoul(request_param(request, 0), NULL, 10)], NULL,
+                       "\"3\"", "/v1/made/3");
+}
+
+static void without_body_but_cookie(struct request *request)
+{
+    request_reply_cookie(request, 200, NULL, "a=b");
+}
+
 #define ANY_ROLE (ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_AUDITOR))
 
 static const struct route table[] = {
@@ -67,6 +80,8 @@ static const struct route table[] = {
     {"GET", "/v1/strict", 0, ROUTE_OPEN, strict_query, "strict", NULL},
     {"GET", "/v1/fail/{code}", 0, ROUTE_OPEN, fail_with, "fail", NULL},
     {"GET", "/v1/findings", 0, ROUTE_OPEN, findings, "findings", NULL},
+    {"GET", "/v1/without/{status}", 0, ROUTE_OPEN, without_body, "without", NULL},
+    {"GET", "/v1/without-cookie", 0, ROUTE_OPEN, without_body_but_cookie, "without_cookie", NULL},
 };
 
 static int setup(void **state)
@@ -217,6 +232,22 @@ static void problems_carry_findings_and_the_current_etag(void **state)
     assert_contains(a.body, "\"truncated\":true");
 }
 
+static void a_body_that_there_is_no_memory_for_is_no_empty_answer(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/v1/without/0", "/v1/without/1", "/v1/without/2",
+                                        "/v1/without-cookie"};
+    struct answer a;
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        raw_get(port, paths[i], "", &a);
+        assert_problem(&a, 500, "internal");
+        assert_header(a, "ETag", "");
+        assert_header(a, "Location", "");
+    }
+    raw_get(port, "/v1/without/3", "", &a);
+    assert_status(a, 204);
+}
+
 static void stats_count_requests_and_refusals(void **state)
 {
     (void)state;
@@ -242,6 +273,7 @@ int main(void)
         cmocka_unit_test(unknown_query_keys_can_be_refused),
         cmocka_unit_test(errors_map_to_statuses_and_hide_our_inside),
         cmocka_unit_test(problems_carry_findings_and_the_current_etag),
+        cmocka_unit_test(a_body_that_there_is_no_memory_for_is_no_empty_answer),
         cmocka_unit_test(stats_count_requests_and_refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
