@@ -45,10 +45,21 @@ static bool is_alive(void *arg, const struct principal *who)
     return auth_is_alive(app->auth, who);
 }
 
+static void touch(void *arg, const struct principal *who)
+{
+    struct app *app = arg;
+    auth_touch(app->auth, who);
+}
+
 static enum err_code make_event_hub(struct app *app, struct err *err)
 {
     const struct event_hub_config config = {
-        .clock = app->clock, .app = app, .rights_version = rights_version, .is_alive = is_alive};
+        .clock = app->clock,
+        .app = app,
+        .rights_version = rights_version,
+        .is_alive = is_alive,
+        .touch = touch,
+    };
     return event_hub_new(&config, &app->events, err);
 }
 

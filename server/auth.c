@@ -311,6 +311,7 @@ bool auth_check(struct auth *auth, const struct credentials *given, struct princ
                  !is_over(token, now_us) && is_from(token, given->peer);
     if (known) {
         *out = token->principal;
+        out->place = (uint32_t)bucket_of(hash);
         out->wait_s = rate_wait_s(auth, token);
         /* A store for each request would pass the line between processors all the time. */
         if (now_us - atomic_load_explicit(&token->used_us, memory_order_relaxed) >= USED_STEP_US)
@@ -355,16 +356,31 @@ uint64_t auth_version(const struct auth *auth)
     return auth->version;
 }
 
+/* With the lock. */
+static struct auth_token *find_alive(struct auth *auth, const struct principal *who, int64_t now_us)
+{
+    struct auth_token *token = auth->buckets[who->place % AUTH_BUCKETS];
+    while (token != NULL && !(is_same(token, who) && !is_over(token, now_us)))
+        token = token->next;
+    return token;
+}
+
 bool auth_is_alive(struct auth *auth, const struct principal *who)
 {
-    int64_t now_us = auth->clock->wall_us(auth->clock);
-    bool alive = false;
     pthread_rwlock_rdlock(&auth->lock);
-    for (size_t i = 0; i < AUTH_BUCKETS && !alive; i++)
-        for (const struct auth_token *t = auth->buckets[i]; t != NULL && !alive; t = t->next)
-            alive = is_same(t, who) && !is_over(t, now_us);
+    bool alive = find_alive(auth, who, auth->clock->wall_us(auth->clock)) != NULL;
     pthread_rwlock_unlock(&auth->lock);
     return alive;
+}
+
+void auth_touch(struct auth *auth, const struct principal *who)
+{
+    int64_t now_us = auth->clock->wall_us(auth->clock);
+    pthread_rwlock_rdlock(&auth->lock);
+    struct auth_token *token = find_alive(auth, who, now_us);
+    if (token != NULL)
+        atomic_store_explicit(&token->used_us, now_us, memory_order_relaxed);
+    pthread_rwlock_unlock(&auth->lock);
 }
 
 void token_make(const char *prefix, char out[TOKEN_TEXT_MAX], char out_hash[DIGEST_TEXT_MAX])

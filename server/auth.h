@@ -82,8 +82,10 @@ void auth_expire(struct auth *auth);
 
 /* Changes whenever tokens ended. */
 uint64_t auth_version(const struct auth *auth);
-/* Whether the very credential of this principal still stands. */
+/* Whether the very credential of this principal, which auth_check() gave, still stands. */
 bool auth_is_alive(struct auth *auth, const struct principal *who);
+/* It is in use without a new request: an open stream. What is over stays over. */
+void auth_touch(struct auth *auth, const struct principal *who);
 
 /* A new token with the prefix "st_", "sa_" or "ss_", and its digest. */
 void token_make(const char *prefix, char out[TOKEN_TEXT_MAX], char out_hash[DIGEST_TEXT_MAX]);

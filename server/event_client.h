@@ -32,7 +32,8 @@ struct event_client {
     bool waiting; /* fill found nothing: wake it when there is something */
     bool reading; /* a page is being read */
     bool ended;
-    int64_t sent_ns; /* when it last took something */
+    int64_t sent_ns;    /* when it last took something */
+    int64_t touched_ns; /* when its credential was last said to be in use */
     char note[EVENT_NOTE_MAX];
     size_t note_len;
     struct event_piece *first, *last; /* of the page */

@@ -30,9 +30,21 @@ static bool may_go_on(struct event_hub *hub, const struct event_client *client, 
     return !changed || config->is_alive(config->app, &client->who);
 }
 
+/* Before its rights are looked at, or a session would be idle whose pages are open. A client that
+ * has gone takes no heartbeats, so it does not count. */
+static void touch(struct event_hub *hub, struct event_client *client, int64_t now_ns)
+{
+    if (!client->opened || client->ended || client->sent_ns <= client->touched_ns ||
+        now_ns - client->touched_ns < EVENT_TOUCH_NS)
+        return;
+    client->touched_ns = now_ns;
+    hub->config.touch(hub->config.app, &client->who);
+}
+
 static void look_at(struct event_hub *hub, struct event_client *client, int64_t now_ns,
                     bool changed)
 {
+    touch(hub, client, now_ns);
     if (!client->ended && !may_go_on(hub, client, changed))
         event_client_end(client);
     if (!client->waiting)
@@ -189,6 +201,7 @@ void event_hub_open(struct event_hub *hub, struct db *db, struct request *reques
     client->who = *request_principal(request);
     client->filter = *filter;
     client->from_now = after < 0;
+    client->touched_ns = event_hub_now_ns(hub); /* the request itself was one */
     client->cursor = after + 1;
     pthread_mutex_lock(&hub->lock);
     bool fits = has_room(hub, &client->who);

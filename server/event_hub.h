@@ -29,6 +29,7 @@
 #define EVENT_PAGE_EVENTS           256 /* read from the store at a time */
 #define EVENT_PAGE_BYTES_MAX        (256 * 1024)
 #define EVENT_HEARTBEAT_NS          (15 * NS_PER_S)
+#define EVENT_TOUCH_NS              (60 * NS_PER_S) /* an open stream is use of its credential */
 #define EVENT_RETRY_MS              2000 /* what clients are told to wait before they come again */
 
 struct event_hub;
@@ -40,6 +41,8 @@ struct event_hub_config {
     uint64_t (*rights_version)(void *app);
     /* Whether the principal's credential still stands (expiry is the hub's); any thread. */
     bool (*is_alive)(void *app, const struct principal *who);
+    /* Its stream is in use: it has taken something in the last EVENT_TOUCH_NS; any thread. */
+    void (*touch)(void *app, const struct principal *who);
     int64_t heartbeat_ns; /* 0 = EVENT_HEARTBEAT_NS; for tests */
 };
 

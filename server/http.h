@@ -75,6 +75,7 @@ struct principal {
     bool by_cookie;       /* of a session: unsafe methods must come from our own pages */
     int64_t expires_us;   /* of the credential; 0 = never */
     int32_t wait_s;       /* > 0: over its rate, refused with 429 for so long */
+    uint32_t place;       /* where server/auth keeps it */
     char name[112];       /* "token:ID", "user:NAME" (of a session), "node:n1"; for audit */
     char credential[24];  /* public id of the token or session; "" = a certificate's, a node's */
     char user[100];       /* whose session or token it is; "" = no user's */

@@ -363,6 +363,48 @@ static void ten_thousand_keys_are_found_again(void **state)
     }
 }
 
+static struct principal who_is(const char *secret, bool cookie)
+{
+    struct principal who;
+    const struct credentials given = {.bearer = cookie ? NULL : secret,
+                                      .session = cookie ? secret : NULL};
+    assert_true(auth_check(auth, &given, &who));
+    return who;
+}
+
+static void a_credential_is_alive_until_it_ends_and_no_other_counts(void **state)
+{
+    char one[TOKEN_TEXT_MAX], two[TOKEN_TEXT_MAX], next[TOKEN_TEXT_MAX];
+    (void)state;
+    put("token:1", "", 0, one);
+    put("token:2", "", 0, two);
+    const struct principal first = who_is(one, false), second = who_is(two, false);
+    assert_true(auth_is_alive(auth, &first));
+    auth_end(auth, "token:2");
+    assert_false(auth_is_alive(auth, &second));
+    assert_true(auth_is_alive(auth, &first));
+    put("token:1", "", 0, next); /* the former one ends with it */
+    assert_false(auth_is_alive(auth, &first));
+    const struct principal none = {.name = "node:n1"};
+    assert_false(auth_is_alive(auth, &none));
+}
+
+static void an_open_stream_keeps_its_session_and_wakes_none_that_is_over(void **state)
+{
+    char one[TOKEN_TEXT_MAX], two[TOKEN_TEXT_MAX];
+    (void)state;
+    put_session("s1", "ann", one);
+    put_session("s2", "bob", two);
+    const struct principal ann = who_is(one, true), bob = who_is(two, true);
+    clock_now.wall += SESSION_IDLE_US;
+    auth_touch(auth, &ann);
+    clock_now.wall += SESSION_IDLE_US;
+    assert_true(auth_is_alive(auth, &ann));
+    assert_false(auth_is_alive(auth, &bob));
+    auth_touch(auth, &bob);
+    assert_false(auth_is_alive(auth, &bob));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -378,6 +420,8 @@ int main(void)
         TEST(each_token_and_each_tenant_has_its_rate),
         TEST(an_agent_may_report_when_people_are_limited),
         TEST(a_use_is_told_once),
+        TEST(a_credential_is_alive_until_it_ends_and_no_other_counts),
+        TEST(an_open_stream_keeps_its_session_and_wakes_none_that_is_over),
         TEST(tokens_differ),
         TEST(what_a_reader_holds_stays_when_it_is_replaced),
         TEST(ten_thousand_keys_are_found_again),
