@@ -70,7 +70,7 @@ static void fail(struct password_task *pt, const struct err *err)
     struct request *request = pt->base.request;
     if (pt->self)
         backoff_undo(pt->base.app->backoff, pt->name, request_peer(request));
-    request_reply_err(request, err);
+    password_reply_err(request, err);
     release(&pt->base);
 }
 
@@ -110,6 +110,7 @@ static void on_row(void *arg, enum err_code code, const struct err *err)
     }
     pt->job.compare = pt->self;
     pt->job.done = on_hashed;
+    password_job_of(&pt->job, request);
     memcpy(pt->job.old_hash, pt->row.password_hash, sizeof(pt->job.old_hash));
     if (code == ERR_OK)
         code = passwords_submit(pt->base.app->passwords, &pt->job, &why);

@@ -138,7 +138,7 @@ static void busy(struct login *login, const struct err *err)
 {
     struct request *request = login->base.request;
     backoff_undo(login->base.app->backoff, login->name, request_peer(request));
-    request_reply_err(request, err);
+    password_reply_err(request, err);
     release(&login->base);
 }
 

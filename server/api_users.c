@@ -212,13 +212,14 @@ void api_user_post(struct request *request)
     finding_list_init(&findings);
     read_user(ut, request_json(request), &findings);
     ut->job.done = on_hashed;
+    password_job_of(&ut->job, request);
     if (finding_list_has_errors(&findings))
         request_reply_problem(request, 422, "user-refused", &findings, NULL,
                               "the document is not valid; see errors");
     else if (passwords_submit(app->passwords, &ut->job, &err) == ERR_OK)
         return;
     else
-        request_reply_err(request, &err);
+        password_reply_err(request, &err);
     release(&ut->base);
 }
 

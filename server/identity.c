@@ -79,6 +79,30 @@ json_t *user_row_to_json(const struct user_row *row)
     return item;
 }
 
+void password_job_of(struct password_job *job, const struct request *request)
+{
+    const struct principal *who = request_principal(request);
+    job->lane = PASSWORD_NEW;
+    /* A user with many tokens is one caller. */
+    text_copy(job->caller, sizeof(job->caller), who->user[0] != '\0' ? who->user : who->name);
+    text_copy(job->tenant, sizeof(job->tenant), who->tenant);
+}
+
+void password_reply_err(struct request *request, const struct err *err)
+{
+    char seconds[16];
+    if (err->code != ERR_LIMIT && err->code != ERR_UNAVAILABLE) {
+        request_reply_err(request, err);
+        return;
+    }
+    snprintf(seconds, sizeof(seconds), "%d", PASSWORDS_RETRY_S);
+    request_set_header(request, "Retry-After", seconds);
+    if (err->code == ERR_UNAVAILABLE)
+        request_reply_err(request, err);
+    else
+        request_reply_problem(request, 429, "rate-limited", NULL, NULL, "%s", err->text);
+}
+
 const char *const people_roles[] = {"admin",        "operator",    "auditor",
                                     "tenant-admin", "tenant-user", NULL};
 

@@ -45,6 +45,11 @@ bool user_is_managed(const struct request *request, const struct user_row *row);
 /* The 404 of a user that is not there, in a task. */
 enum err_code user_refuse_absent(struct task *task, struct err *err);
 
+/* The job is one of the caller's new passwords. */
+void password_job_of(struct password_job *job, const struct request *request);
+/* What passwords_submit() said: 429 with Retry-After when it is the caller's doing. */
+void password_reply_err(struct request *request, const struct err *err);
+
 /* The roles of people, as json_reader_enum() wants them. */
 extern const char *const people_roles[];
 bool role_is_tenants(enum role role);

@@ -7,14 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const size_t lane_max[PASSWORD_LANES] = {
+    [PASSWORD_LOGIN] = PASSWORDS_QUEUE_MAX,
+    [PASSWORD_NEW] = PASSWORDS_NEW_MAX,
+};
+
+struct lane {
+    struct password_job *first, **last;
+    size_t queued;
+};
+
+struct worker {
+    struct passwords *passwords;
+    enum password_lane own; /* that it takes from first */
+    pthread_t thread;
+    const struct password_job *job; /* being hashed; guarded by the lock */
+};
+
 struct passwords {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct password_job *first, **last;
-    size_t queued;
+    struct lane lanes[PASSWORD_LANES];
     bool end;
-    pthread_t threads[PASSWORDS_THREADS];
-    size_t thread_count;
+    struct worker workers[PASSWORDS_THREADS];
+    size_t worker_count;
 };
 
 static void wipe(struct password_job *job)
@@ -36,28 +52,46 @@ static enum err_code work(struct password_job *job, struct err *err)
     return code;
 }
 
-static struct password_job *take(struct passwords *passwords)
+static struct lane *next_lane(struct passwords *passwords, enum password_lane own)
 {
-    pthread_mutex_lock(&passwords->lock);
-    while (passwords->first == NULL && !passwords->end)
-        pthread_cond_wait(&passwords->wake, &passwords->lock);
-    struct password_job *job = passwords->first;
-    if (job != NULL) {
-        passwords->first = job->next;
-        if (passwords->first == NULL)
-            passwords->last = &passwords->first;
-        passwords->queued--;
+    for (size_t i = 0; i < PASSWORD_LANES; i++) {
+        struct lane *lane = &passwords->lanes[(own + i) % PASSWORD_LANES];
+        if (lane->first != NULL)
+            return lane;
     }
+    return NULL;
+}
+
+static struct password_job *take(struct worker *worker)
+{
+    struct passwords *passwords = worker->passwords;
+    struct password_job *job = NULL;
+    struct lane *lane;
+    pthread_mutex_lock(&passwords->lock);
+    while ((lane = next_lane(passwords, worker->own)) == NULL && !passwords->end)
+        pthread_cond_wait(&passwords->wake, &passwords->lock);
+    if (lane != NULL) {
+        job = lane->first;
+        lane->first = job->next;
+        if (lane->first == NULL)
+            lane->last = &lane->first;
+        lane->queued--;
+    }
+    worker->job = job;
     pthread_mutex_unlock(&passwords->lock);
     return job;
 }
 
 static void *serve(void *arg)
 {
+    struct worker *worker = arg;
     struct password_job *job;
-    while ((job = take(arg)) != NULL) {
+    while ((job = take(worker)) != NULL) {
         struct err err = ERR_INIT;
         enum err_code code = work(job, &err);
+        pthread_mutex_lock(&worker->passwords->lock);
+        worker->job = NULL; /* its owner frees it */
+        pthread_mutex_unlock(&worker->passwords->lock);
         job->done(job, code, &err);
     }
     return NULL;
@@ -70,10 +104,13 @@ enum err_code passwords_new(struct passwords **out, struct err *err)
         return err_nomem(err);
     pthread_mutex_init(&passwords->lock, NULL);
     pthread_cond_init(&passwords->wake, NULL);
-    passwords->last = &passwords->first;
-    for (; passwords->thread_count < PASSWORDS_THREADS; passwords->thread_count++) {
-        int error =
-            pthread_create(&passwords->threads[passwords->thread_count], NULL, serve, passwords);
+    for (size_t i = 0; i < PASSWORD_LANES; i++)
+        passwords->lanes[i].last = &passwords->lanes[i].first;
+    for (; passwords->worker_count < PASSWORDS_THREADS; passwords->worker_count++) {
+        struct worker *worker = &passwords->workers[passwords->worker_count];
+        worker->passwords = passwords;
+        worker->own = (enum password_lane)(passwords->worker_count % PASSWORD_LANES);
+        int error = pthread_create(&worker->thread, NULL, serve, worker);
         if (error != 0)
             return err_set_errno(err, ERR_IO, error, "cannot start a thread for passwords");
     }
@@ -89,30 +126,72 @@ void passwords_free(struct passwords *passwords)
     passwords->end = true;
     pthread_cond_broadcast(&passwords->wake);
     pthread_mutex_unlock(&passwords->lock);
-    for (size_t i = 0; i < passwords->thread_count; i++)
-        pthread_join(passwords->threads[i], NULL);
+    for (size_t i = 0; i < passwords->worker_count; i++)
+        pthread_join(passwords->workers[i].thread, NULL);
     pthread_cond_destroy(&passwords->wake);
     pthread_mutex_destroy(&passwords->lock);
     free(passwords);
+}
+
+struct count {
+    size_t caller, tenant;
+};
+
+static void count_one(struct count *count, const struct password_job *job,
+                      const struct password_job *other)
+{
+    if (other == NULL || other->lane != PASSWORD_NEW)
+        return;
+    count->caller += strcmp(job->caller, other->caller) == 0;
+    count->tenant += job->tenant[0] != '\0' && strcmp(job->tenant, other->tenant) == 0;
+}
+
+/* With the lock. */
+static enum err_code check_share(const struct passwords *passwords, const struct password_job *job,
+                                 struct err *err)
+{
+    struct count count = {0};
+    if (job->lane != PASSWORD_NEW)
+        return ERR_OK;
+    for (const struct password_job *j = passwords->lanes[PASSWORD_NEW].first; j != NULL;
+         j = j->next)
+        count_one(&count, job, j);
+    for (size_t i = 0; i < passwords->worker_count; i++)
+        count_one(&count, job, passwords->workers[i].job);
+    if (count.caller < PASSWORDS_CALLER_MAX && count.tenant < PASSWORDS_TENANT_MAX)
+        return ERR_OK;
+    return err_set(err, ERR_LIMIT,
+                   "%s new passwords wait already: at most %d of one caller and %d of one tenant; "
+                   "send them one after the other, the next in %d s",
+                   count.caller < PASSWORDS_CALLER_MAX ? "the tenant's" : "your",
+                   PASSWORDS_CALLER_MAX, PASSWORDS_TENANT_MAX, PASSWORDS_RETRY_S);
+}
+
+/* With the lock. */
+static enum err_code add(struct passwords *passwords, struct password_job *job, struct err *err)
+{
+    struct lane *lane = &passwords->lanes[job->lane];
+    enum err_code code = check_share(passwords, job, err);
+    if (code != ERR_OK)
+        return code;
+    if (lane->queued >= lane_max[job->lane] || passwords->end)
+        return err_set(err, ERR_UNAVAILABLE, "%zu passwords wait already; try again in %d s",
+                       lane_max[job->lane], PASSWORDS_RETRY_S);
+    job->next = NULL;
+    *lane->last = job;
+    lane->last = &job->next;
+    lane->queued++;
+    pthread_cond_signal(&passwords->wake);
+    return ERR_OK;
 }
 
 enum err_code passwords_submit(struct passwords *passwords, struct password_job *job,
                                struct err *err)
 {
     pthread_mutex_lock(&passwords->lock);
-    bool room = passwords->queued < PASSWORDS_QUEUE_MAX && !passwords->end;
-    if (room) {
-        job->next = NULL;
-        *passwords->last = job;
-        passwords->last = &job->next;
-        passwords->queued++;
-        pthread_cond_signal(&passwords->wake);
-    }
+    enum err_code code = add(passwords, job, err);
     pthread_mutex_unlock(&passwords->lock);
-    if (room)
-        return ERR_OK;
-    wipe(job);
-    return err_set(err, ERR_UNAVAILABLE,
-                   "%d passwords wait to be checked already; try again in %d s",
-                   PASSWORDS_QUEUE_MAX, PASSWORDS_RETRY_S);
+    if (code != ERR_OK)
+        wipe(job);
+    return code;
 }

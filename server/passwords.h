@@ -1,7 +1,11 @@
 #pragma once
 /*
  * server/passwords.h - the threads that hash passwords: PASSWORDS_THREADS at a time, each with
- * PASSWORD_MEMORY_BYTES, behind a queue of PASSWORDS_QUEUE_MAX. HTTP threads never hash.
+ * PASSWORD_MEMORY_BYTES, behind two queues. HTTP threads never hash.
+ *
+ * Logins have a queue and a thread that takes from it first; new passwords have the other ones.
+ * Nobody who makes users or changes passwords can keep others from logging in, nor, since a caller
+ * and a tenant have a few at a time only, from doing the same.
  */
 
 #include <stdbool.h>
@@ -11,15 +15,24 @@
 #include "base/password.h"
 
 #define PASSWORDS_THREADS   2
-#define PASSWORDS_QUEUE_MAX 32
-#define PASSWORDS_RETRY_S   3 /* to come again when the queue is full */
+#define PASSWORDS_QUEUE_MAX 32 /* logins that wait */
+#define PASSWORDS_NEW_MAX   16 /* new passwords that wait */
+/* New passwords that wait or are being hashed: of one caller, of one tenant. */
+#define PASSWORDS_CALLER_MAX 2
+#define PASSWORDS_TENANT_MAX 6
+#define PASSWORDS_RETRY_S    3 /* to come again when the queue is full */
 
 struct passwords;
+
+enum password_lane { PASSWORD_LOGIN, PASSWORD_NEW, PASSWORD_LANES };
 
 /* What is to be done with one request's passwords; a member of the caller's own struct, which must
  * live until `done`. The texts are wiped before `done` is called. */
 struct password_job {
     struct password_job *next;
+    enum password_lane lane;
+    char caller[112];                    /* of PASSWORD_NEW: whose it is; */
+    char tenant[64];                     /* and of which tenant; "" = of none */
     bool compare;                        /* `given` with old_hash first */
     char old_hash[PASSWORD_HASH_SIZE];   /* "" = nobody's: as long as any, and never right */
     char given[PASSWORD_MAX_BYTES + 1];  /* what the caller says it is */
@@ -34,7 +47,8 @@ ERR_MUST_CHECK enum err_code passwords_new(struct passwords **out, struct err *e
 void passwords_free(struct passwords *passwords);
 OWN_DEFINE(passwords, struct passwords *, passwords_free)
 
-/* Any thread; done is called on one of the pool's. ERR_UNAVAILABLE: the queue is full (then done is
- * not called, and the texts are wiped). */
+/* Any thread; done is called on one of the pool's. ERR_UNAVAILABLE: the queue is full;
+ * ERR_LIMIT: the caller or its tenant has too many there (then done is not called, and the texts
+ * are wiped). */
 ERR_MUST_CHECK enum err_code passwords_submit(struct passwords *passwords, struct password_job *job,
                                               struct err *err);
