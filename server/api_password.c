@@ -61,8 +61,15 @@ static enum err_code run_password(struct db_tx *tx, struct task *task, struct er
         code = end_what_was(tx, pt, err);
     identity_subject("user", pt->row.name, pt->row.tenant, subject);
     const struct db_audit audit = {.action = "user.password", .subject = subject};
+    const struct identity_event event = {.kind = "user",
+                                         .action = audit.action,
+                                         .user = pt->row.name,
+                                         .tenant = pt->row.tenant,
+                                         .id = ""};
     task->status = 204;
-    return code == ERR_OK ? change_record(tx, task->request, &audit, NULL, NULL, err) : code;
+    if (code == ERR_OK)
+        code = change_record(tx, task->request, &audit, NULL, NULL, err);
+    return code == ERR_OK ? identity_event_add(tx, task->request, &event, err) : code;
 }
 
 static void fail(struct password_task *pt, const struct err *err)

@@ -67,6 +67,15 @@ static bool on_session(void *arg, const struct db_session *row)
     return true;
 }
 
+static enum err_code tell(struct db_tx *tx, const struct task *task, const char *action,
+                          const struct identity_event *whose, struct err *err)
+{
+    struct identity_event event = *whose;
+    event.kind = "session";
+    event.action = action;
+    return identity_event_add(tx, task->request, &event, err);
+}
+
 static enum err_code make_room(struct db_tx *tx, struct login *login, struct err *err)
 {
     enum err_code code = session_each(db_tx_ro(tx), login->user.name, on_session, login, err);
@@ -74,6 +83,10 @@ static enum err_code make_room(struct db_tx *tx, struct login *login, struct err
         code = session_delete(tx, login->ids[i], err);
         if (code == ERR_OK)
             code = effects_add(&login->base.effects, EFFECT_END_CREDENTIAL, login->ids[i], err);
+        const struct identity_event gone = {
+            .user = login->user.name, .tenant = login->user.tenant, .id = login->ids[i]};
+        if (code == ERR_OK)
+            code = tell(tx, &login->base, "session.delete", &gone, err);
     }
     return code;
 }
@@ -91,6 +104,10 @@ static enum err_code put_session(struct db_tx *tx, struct login *login, struct e
                                        .seen_us = db_tx_now_us(tx),
                                        .expires_us = db_tx_now_us(tx) + SESSION_MAX_US};
     enum err_code code = session_put(tx, &session, err);
+    const struct identity_event made = {
+        .user = login->user.name, .tenant = login->user.tenant, .id = id};
+    if (code == ERR_OK)
+        code = tell(tx, &login->base, "session.post", &made, err);
     if (code == ERR_OK)
         code = push_session(&login->base.effects, &login->user, &session, err);
     snprintf(login->base.cookie, sizeof(login->base.cookie),
@@ -236,6 +253,10 @@ static enum err_code run_logout(struct db_tx *tx, struct task *task, struct err 
     enum err_code code = session_delete(tx, who->credential, err);
     if (code == ERR_OK)
         code = change_record(tx, task->request, &audit, NULL, NULL, err);
+    const struct identity_event gone = {
+        .user = who->user, .tenant = who->tenant, .id = who->credential};
+    if (code == ERR_OK)
+        code = tell(tx, task, "session.delete", &gone, err);
     if (code == ERR_OK)
         code = effects_add(&task->effects, EFFECT_END_CREDENTIAL, who->credential, err);
     task->status = 204;

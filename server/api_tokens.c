@@ -243,6 +243,17 @@ static enum err_code check_room(struct db_tx *tx, struct token_task *tt, struct 
     return code;
 }
 
+static enum err_code tell(struct db_tx *tx, struct token_task *tt, const char *action,
+                          struct err *err)
+{
+    const struct identity_event event = {.kind = "token",
+                                         .action = action,
+                                         .user = tt->wish.owner,
+                                         .tenant = tt->wish.tenant,
+                                         .id = tt->id};
+    return identity_event_add(tx, tt->base.request, &event, err);
+}
+
 static enum err_code run_post(struct db_tx *tx, struct task *task, struct err *err)
 {
     struct token_task *tt = (struct token_task *)task;
@@ -278,6 +289,8 @@ static enum err_code run_post(struct db_tx *tx, struct task *task, struct err *e
     if (code == ERR_OK)
         code = change_record(tx, task->request, &audit, NULL, NULL, err);
     if (code == ERR_OK)
+        code = tell(tx, tt, "token.post", err);
+    if (code == ERR_OK)
         code = push_token(&task->effects, &row, err);
     return code != ERR_OK ? code : set_answer(tt, token_to_json(task->request, &row), err);
 }
@@ -309,6 +322,7 @@ static bool on_deleted(void *arg, const struct db_token *row)
     struct token_task *tt = arg;
     tt->found = is_visible(request_principal(tt->base.request), row);
     snprintf(tt->wish.tenant, sizeof(tt->wish.tenant), "%s", row->tenant);
+    snprintf(tt->wish.owner, sizeof(tt->wish.owner), "%s", row->owner);
     return false;
 }
 
@@ -331,6 +345,8 @@ static enum err_code run_delete(struct db_tx *tx, struct task *task, struct err 
     const struct db_audit audit = {.action = "token.delete", .subject = subject};
     if (code == ERR_OK)
         code = change_record(tx, task->request, &audit, NULL, NULL, err);
+    if (code == ERR_OK)
+        code = tell(tx, tt, "token.delete", err);
     if (code == ERR_OK)
         code = effects_add(&task->effects, EFFECT_END_CREDENTIAL, tt->id, err);
     task->status = 204;

@@ -108,7 +108,14 @@ static enum err_code record(struct db_tx *tx, struct user_task *ut, const char *
     identity_subject("user", ut->row.name, ut->row.tenant, subject);
     const struct db_audit audit = {
         .action = action, .subject = subject, .before = before, .after = after};
-    return change_record(tx, ut->base.request, &audit, NULL, NULL, err);
+    enum err_code code = change_record(tx, ut->base.request, &audit, NULL, NULL, err);
+    const struct identity_event event = {.kind = strcmp(action, "user.sessions") == 0 ? "session"
+                                                                                      : "user",
+                                         .action = action,
+                                         .user = ut->row.name,
+                                         .tenant = ut->row.tenant,
+                                         .id = ""};
+    return code != ERR_OK ? code : identity_event_add(tx, ut->base.request, &event, err);
 }
 
 static enum err_code set_answer(struct user_task *ut, struct err *err)

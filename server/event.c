@@ -27,6 +27,27 @@ static bool kind_fits(const char *wanted, const char *kind)
     return strcmp(kind, wanted) == 0;
 }
 
+/* "user/NAME" or below it, behind "tenant/T/" too. */
+static bool is_of_user(const char *subject, const char *user)
+{
+    if (strncmp(subject, "tenant/", 7) == 0) {
+        subject = strchr(subject + 7, '/');
+        if (subject++ == NULL)
+            return false;
+    }
+    return user[0] != '\0' && strncmp(subject, "user/", 5) == 0 &&
+           is_below(subject + 5, user, strlen(user));
+}
+
+static bool is_of_people(const char *kind)
+{
+    static const char *const kinds[] = {"user.", "token.", "session."};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strncmp(kind, kinds[i], strlen(kinds[i])) == 0)
+            return true;
+    return false;
+}
+
 bool event_filter_takes(const struct event_filter *filter, const struct db_event *event)
 {
     static const char top[] = "tenant/";
@@ -35,6 +56,9 @@ bool event_filter_takes(const struct event_filter *filter, const struct db_event
     if (filter->tenant[0] != '\0' &&
         (strncmp(event->subject, top, sizeof(top) - 1) != 0 ||
          !is_below(event->subject + sizeof(top) - 1, filter->tenant, strlen(filter->tenant))))
+        return false;
+    if (!filter->manages_people && is_of_people(event->kind) &&
+        !is_of_user(event->subject, filter->user))
         return false;
     if (filter->subject[0] != '\0' &&
         !is_below(event->subject, filter->subject, strlen(filter->subject)))
@@ -47,7 +71,8 @@ bool event_filter_takes(const struct event_filter *filter, const struct db_event
 
 bool event_filter_is_set(const struct event_filter *filter)
 {
-    return filter->tenant[0] != '\0' || filter->subject[0] != '\0' || filter->kind_count > 0;
+    return filter->tenant[0] != '\0' || filter->subject[0] != '\0' || filter->kind_count > 0 ||
+           !filter->manages_people;
 }
 
 /* Letters, digits, '.', '-' and a last ".*". */
@@ -82,7 +107,10 @@ bool event_filter_read(struct request *request, struct event_filter *out)
 {
     const char *kinds = request_query(request, "kinds"), *tenant = api_own_tenant(request);
     const char *subject = request_query(request, "subject");
+    const struct principal *who = request_principal(request);
     memset(out, 0, sizeof(*out));
+    out->manages_people = who->role == ROLE_ADMIN || who->role == ROLE_TENANT_ADMIN;
+    snprintf(out->user, sizeof(out->user), "%s", who->user);
     if (tenant != NULL)
         snprintf(out->tenant, sizeof(out->tenant), "%s", tenant);
     if (subject != NULL && (subject[0] == '\0' || strlen(subject) >= sizeof(out->subject) ||

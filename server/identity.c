@@ -142,6 +142,29 @@ void identity_subject(const char *kind, const char *name, const char *tenant,
              tenant[0] != '\0' ? "/" : "", kind, name);
 }
 
+enum err_code identity_event_add(struct db_tx *tx, const struct request *request,
+                                 const struct identity_event *what, struct err *err)
+{
+    char kind[32], owner[IDENTITY_SUBJECT_SIZE], subject[IDENTITY_SUBJECT_SIZE + 64], body[256];
+    const char *by = request_principal(request)->name;
+    int64_t id;
+    bool own = strcmp(what->kind, "user") == 0; /* the user itself */
+    snprintf(kind, sizeof(kind), "%s.changed", what->kind);
+    if (what->user[0] != '\0')
+        identity_subject("user", what->user, what->tenant, owner);
+    else
+        identity_subject(what->kind, what->id, what->tenant, owner);
+    bool below = what->user[0] != '\0' && !own && what->id[0] != '\0';
+    snprintf(subject, sizeof(subject), "%s%s%s%s%s", owner, below ? "/" : "",
+             below ? what->kind : "", below ? "/" : "", below ? what->id : "");
+    /* Names of principals need no escapes; who logs in is not known yet. */
+    snprintf(body, sizeof(body), "{\"action\":\"%s\"%s%s%s}", what->action,
+             by[0] == '\0' ? "" : ",\"by\":\"", by, by[0] == '\0' ? "" : "\"");
+    const struct db_event event = {
+        .kind = kind, .subject = subject, .request_id = request_id(request), .body = body};
+    return event_add(tx, &event, &id, err);
+}
+
 json_t *scopes_to_json(uint32_t scopes)
 {
     json_t *list = json_array();

@@ -61,6 +61,17 @@ void user_name_take(const struct request *request, char out[USER_NAME_SIZE]);
  * "user", "token". */
 void identity_subject(const char *kind, const char *name, const char *tenant,
                       char out[IDENTITY_SUBJECT_SIZE]);
+/* What happened to a user, to a token or to a session, as an event that server/event.h shows to who
+ * may see it: {"action","by"?}. */
+struct identity_event {
+    const char *kind;   /* "user", "token", "session" */
+    const char *action; /* as in the audit: "user.post" */
+    const char *user;   /* it, or whose it is; "" = nobody's token */
+    const char *tenant; /* "" = staff's */
+    const char *id;     /* of the token or session, public; "" = the user's, all of them */
+};
+ERR_MUST_CHECK enum err_code identity_event_add(struct db_tx *tx, const struct request *request,
+                                                const struct identity_event *what, struct err *err);
 json_t *scopes_to_json(uint32_t scopes);
 /* "10.0.0.0/8,2001:db8::/32" into prefixes; what we wrote ourselves is right. */
 size_t sources_parse(const char *text, struct ip_prefix out[TOKEN_SOURCES_MAX]);

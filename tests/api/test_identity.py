@@ -336,6 +336,83 @@ def guess(server, name, times):
     return sorted(a.status for a in answers), refused[0] if refused else None
 
 
+def new_passwords_leave_logins_their_share(tap, server):
+    must(server.put("/v1/tenants/a", {}), 201)
+    server.user("ann", "auditor")
+    server.user("boss@a", "tenant-admin")
+    boss = server.login("boss@a")
+    calls = [lambda i=i: ("user", server.call("POST", "/v1/users", {
+        "name": f"u{i}@a", "role": "tenant-user", "password": PASSWORD}, token=boss))
+        for i in range(12)]
+    answers = at_once(calls + [lambda: ("login", login(server, "ann"))])
+    made = [a for kind, a in answers if kind == "user"]
+    refused = [a for a in made if a.status == 429]
+    tap.ok({a.status for a in made} == {201, 429}, "users made all at once are too many",
+           [a.status for a in made])
+    problem(tap, refused[0], 429, "rate-limited", "which the answer says")
+    tap.ok(int(refused[0].headers["Retry-After"]) >= 1, "and when to come again")
+    tap.equal([a.status for kind, a in answers if kind == "login"], [200], "a login passes them")
+    changes = at_once([lambda: server.call("POST", "/v1/users/ann/password", {"new": OTHER})] * 8)
+    tap.equal({a.status for a in changes}, {204, 429}, "new passwords for others are bounded too")
+    tap.status(server.call("POST", "/v1/users", {"name": "last", "role": "auditor",
+                                                 "password": PASSWORD}), 201,
+               "one after the other is no matter")
+
+
+def changes_of_people_are_events(tap, server):
+    must(server.put("/v1/tenants/a", {}), 201)
+
+    def heard(by="admin"):
+        items = must(server.get("/v1/events?page_size=1000&kinds=user.*,token.*,session.*",
+                                token=by), 200).json["items"]
+        return [(e["kind"].split(".")[0], e["body"]["action"], e["subject"]) for e in items]
+
+    server.user("ann", "operator")
+    server.user("boss@a", "tenant-admin")
+    ann, boss = server.login("ann"), server.login("boss@a")
+    server.user("eve@a", "tenant-user")
+    eve = server.login("eve@a")
+    made = token(server, ann, role="operator").json
+    of_eve = token(server, eve, role="tenant-user").json
+    free = server.token("auditor")
+    must(patch(server, "ann", {"description": "nights"}), 200)
+    must(server.call("DELETE", f"/v1/tokens/{of_eve['id']}", token=eve), 204)
+    ids = {n: server.get("/v1/session", token=s).json["id"] for n, s in
+           (("ann", ann), ("boss@a", boss), ("eve@a", eve))}
+    of_ann = [("user", "user.post", "user/ann"),
+              ("session", "session.post", f"user/ann/session/{ids['ann']}"),
+              ("token", "token.post", f"user/ann/token/{made['id']}"),
+              ("user", "user.patch", "user/ann")]
+    e = "tenant/a/user/eve@a"
+    eves = [("user", "user.post", e), ("session", "session.post", f"{e}/session/{ids['eve@a']}"),
+            ("token", "token.post", f"{e}/token/{of_eve['id']}"),
+            ("token", "token.delete", f"{e}/token/{of_eve['id']}")]
+    b = "tenant/a/user/boss@a"
+    everything = heard()
+    tap.ok(set(of_ann + eves) <= set(everything) and
+           ("token", "token.post", f"token/{free['id']}") in everything, "an admin hears of all",
+           everything)
+    tap.equal(heard(ann), of_ann, "a person of itself")
+    tap.equal(heard(made["token"]), of_ann, "also with its token")
+    tap.equal(heard(eve), eves, "a tenant's person too")
+    tap.equal(sorted(heard(boss)), sorted(eves + [("user", "user.post", b), (
+        "session", "session.post", f"{b}/session/{ids['boss@a']}")]), "its admin of its people")
+    tap.equal(heard(free["token"]), [], "a token of nobody of none")
+    page = must(server.get("/v1/events?page_size=1000", token=free["token"]), 200).json["items"]
+    tap.equal([i["kind"] for i in page], ["tenant.changed"], "without a filter neither")
+    must(server.call("DELETE", "/v1/session", token=ann), 204)
+    must(server.call("POST", "/v1/users/ann/password", {"new": OTHER}), 204)
+    must(server.call("DELETE", "/v1/users/eve@a/sessions", token=eve), 204)
+    must(delete(server, "ann"), 204)
+    tap.equal(heard()[-4:], [
+        ("session", "session.delete", f"user/ann/session/{ids['ann']}"),
+        ("user", "user.password", "user/ann"), ("session", "user.sessions", e),
+        ("user", "user.delete", "user/ann")], "ends are told too")
+    text = must(server.get("/v1/events?page_size=1000"), 200).body.decode()
+    tap.ok(not [s for s in (ann, boss, eve, made["token"], PASSWORD, OTHER, "argon2") if s in text],
+           "no secret is in them")
+
+
 def guessing_is_slow(tap, server):
     server.user("ann", "auditor")
     statuses, refused = guess(server, "ann", 12)
@@ -436,5 +513,7 @@ def one_address_is_slowed_over_names(tap, server):
 
 
 run([sessions_begin_and_end, passwords_are_judged_and_changed, users_come_and_go,
-     the_last_admin_stays, tokens_are_bound, tenants_manage_their_own, guessing_is_slow,
+     the_last_admin_stays, tokens_are_bound, tenants_manage_their_own,
+     changes_of_people_are_events, new_passwords_leave_logins_their_share,
+     guessing_is_slow,
      times_tell_nothing, rates_are_kept, one_address_is_slowed_over_names])

@@ -35,6 +35,37 @@ static void a_tenant_gets_what_is_below_its_name(void **state)
     assert_false(takes(own, "k", "a"));
 }
 
+static void people_hear_of_themselves_and_managers_of_all(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"user.changed", "token.changed", "session.changed"};
+    const struct event_filter admin = {.manages_people = true}, ann = {.user = "ann"},
+                              nobody = {.user = ""},
+                              manager = {.manages_people = true, .tenant = "a"},
+                              eve = {.tenant = "a", .user = "eve@a"};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const char *kind = kinds[i];
+        assert_true(takes(admin, kind, "user/ann"));
+        assert_true(takes(admin, kind, "token/1"));
+        assert_true(takes(ann, kind, "user/ann"));
+        assert_true(takes(ann, kind, "user/ann/token/1"));
+        assert_false(takes(ann, kind, "user/anna"));
+        assert_false(takes(ann, kind, "user/bob/token/1"));
+        assert_false(takes(ann, kind, "token/1"));
+        assert_false(takes(ann, kind, "tenant/a"));
+        assert_false(takes(nobody, kind, "user/"));
+        assert_false(takes(nobody, kind, "token/1"));
+        assert_true(takes(manager, kind, "tenant/a/user/eve@a"));
+        assert_false(takes(manager, kind, "tenant/b/user/eve@b"));
+        assert_false(takes(manager, kind, "user/ann"));
+        assert_true(takes(eve, kind, "tenant/a/user/eve@a/session/1"));
+        assert_false(takes(eve, kind, "tenant/a/user/bob@a"));
+        assert_false(takes(eve, kind, "tenant/a/token/1"));
+    }
+    assert_true(takes(nobody, "users.changed", "s"));
+    assert_true(takes(nobody, "policy.changed", "user/ann"));
+}
+
 static void nothing_older_than_the_tenant_is_its_own(void **state)
 {
     (void)state;
@@ -61,8 +92,10 @@ static void a_subject_is_itself_and_what_is_below(void **state)
     assert_true(takes(f, "k", "node/n1/plan"));
     assert_false(takes(f, "k", "node/n10"));
     assert_false(takes(f, "k", "node"));
-    assert_false(event_filter_is_set(&(struct event_filter){.since_us = 5}));
+    assert_false(
+        event_filter_is_set(&(struct event_filter){.manages_people = true, .since_us = 5}));
     assert_true(event_filter_is_set(&f));
+    assert_true(event_filter_is_set(&(struct event_filter){.user = "ann"}));
 }
 
 static void an_event_is_two_lines_and_an_empty_one(void **state)
@@ -171,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tenant_gets_what_is_below_its_name),
+        cmocka_unit_test(people_hear_of_themselves_and_managers_of_all),
         cmocka_unit_test(nothing_older_than_the_tenant_is_its_own),
         cmocka_unit_test(kinds_are_whole_or_begin_so),
         cmocka_unit_test(a_subject_is_itself_and_what_is_below),
