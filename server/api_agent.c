@@ -7,6 +7,7 @@
 
 #include "fleet/compile.h"
 #include "server/api.h"
+#include "server/denials.h"
 #include "server/hardware.h"
 #include "server/pipeline.h"
 #include "server/planner.h"
@@ -98,6 +99,7 @@ static bool check_node(struct request *request, const char *named)
     const char *node = request_principal(request)->node;
     if (named == NULL || strcmp(named, node) == 0)
         return true;
+    denial_call(request_app(request), request, 403, "wrong-node");
     request_reply_problem(request, 403, "wrong-node", NULL, NULL,
                           "this token is node '%s's; it cannot speak for '%.63s'", node, named);
     return false;

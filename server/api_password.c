@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "fleet/read.h"
 #include "server/api.h"
+#include "server/denials.h"
 #include "server/identity.h"
 #include "server/pipeline.h"
 #include "server/task.h"
@@ -89,6 +90,7 @@ static void on_hashed(struct password_job *job, enum err_code code, const struct
     if (code != ERR_OK) {
         fail(pt, err);
     } else if (!job->right) {
+        denial_call(pt->base.app, request, 422, "password-refused");
         request_reply_problem(request, 422, "password-refused", NULL, NULL,
                               "the old password is wrong");
         release(&pt->base);

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "fleet/read.h"
 #include "server/api.h"
+#include "server/denials.h"
 #include "server/identity.h"
 #include "server/pipeline.h"
 #include "server/task.h"
@@ -169,6 +170,8 @@ static void on_compared(struct password_job *job, enum err_code code, const stru
         /* A name that nobody has may be a password in the wrong field. */
         log_warning("auth", "a login as %s from %s failed",
                     login->user.found ? login->name : "somebody unknown", request_peer(request));
+        denial_login(login->base.app, request, login->user.found ? login->name : "",
+                     login->user.tenant);
         request_reply_problem(request, 401, "login-failed", NULL, NULL,
                               "the name or the password is wrong");
         release(&login->base);

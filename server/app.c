@@ -17,6 +17,7 @@
 #include "server/admin_token.h"
 #include "server/app_tls.h"
 #include "server/backups.h"
+#include "server/denials.h"
 #include "server/enrol.h"
 #include "server/identity.h"
 #include "server/images.h"
@@ -116,6 +117,11 @@ static bool authenticate(void *arg, const struct credentials *given, struct prin
     return true;
 }
 
+static void denied(void *arg, const struct request *request, int status, const char *code)
+{
+    denial_call(arg, request, status, code);
+}
+
 static bool stop_at_first(void *arg, const struct db_image *row)
 {
     (void)arg;
@@ -186,6 +192,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
         code = backoff_new(app->clock, &app->backoff, err);
     if (code == ERR_OK)
         code = passwords_new(&app->passwords, err);
+    if (code == ERR_OK)
+        code = denials_new(app->clock, &app->denials, err);
     if (code == ERR_OK)
         code = status_new(&app->status, err);
     if (code == ERR_OK)
@@ -280,6 +288,7 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
         .route_count = route_count,
         .app = app,
         .authenticate = authenticate,
+        .denied = denied,
         .clock = app->clock,
         .tls = app->tls,
     };
@@ -303,8 +312,10 @@ void app_free(struct app *app)
     rollout_ticker_stop(app->ticker);
     app->ticker = NULL;
     passwords_free(app->passwords); /* what it ends is written */
-    if (app->http != NULL)
+    if (app->http != NULL) {
+        denials_flush(app);
         identity_flush(app, true);
+    }
     backups_stop(app->backups);
     db_close(app->db);
     event_hub_free(app->events); /* its thread asks auth for the rights of those who listen */
@@ -313,6 +324,7 @@ void app_free(struct app *app)
     publish_free(app->publish);
     auth_free(app->auth);
     backoff_free(app->backoff);
+    denials_free(app->denials);
     status_free(app->status);
     waiters_free(app->waiters);
     compat_free(app->compat);

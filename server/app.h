@@ -31,6 +31,7 @@
 #include "server/world.h"
 
 struct backups;
+struct denials;
 struct images;
 struct rollout_ticker;
 
@@ -57,6 +58,7 @@ struct app {
     struct tls *tls;          /* any thread; NULL = plain HTTP */
     struct tls_names names;   /* of our own certificate */
 
+    struct denials *denials;     /* any thread: refused calls on their way to the audit */
     struct backoff *backoff;     /* any thread: who guesses passwords */
     struct passwords *passwords; /* any thread */
 

@@ -103,6 +103,9 @@ struct http_config {
     /* Constant-time lookup; false = unknown, expired, revoked, or not from this address. Any HTTP
      * thread. */
     bool (*authenticate)(void *app, const struct credentials *given, struct principal *out);
+    /* A change was refused because of who called (403, or the 404 of another tenant); before the
+     * answer. NULL = nobody asks. Any HTTP thread. */
+    void (*denied)(void *app, const struct request *request, int status, const char *code);
     struct clock *clock; /* NULL = clock_system() */
     struct tls *tls;     /* borrowed, what to show to clients; NULL = plain HTTP */
     /* 0 = the default. For tests, and for operators with odd networks. */

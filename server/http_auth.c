@@ -122,6 +122,13 @@ static bool is_safe(const struct request *request)
            (request->route->flags & ROUTE_SAFE) != 0;
 }
 
+static void note_denied(const struct request *request, int status, const char *code)
+{
+    const struct http_config *config = &request->server->config;
+    if (!is_safe(request) && config->denied != NULL)
+        config->denied(config->app, request, status, code);
+}
+
 /* "https://HOST" or "https://HOST/path" against the Host header: the scheme may have been changed
  * by a proxy, host and port not. */
 static bool is_of_host(const char *url, const char *host)
@@ -154,6 +161,7 @@ static bool may_by_scope(struct request *request)
     bool safe = is_safe(request);
     if ((who->scopes & (safe ? SCOPE_READ : SCOPE_WRITE)) != 0)
         return true;
+    note_denied(request, 403, "scope");
     http_refuse(request, 403, "scope", "%s %s needs a token with the scope '%s'",
                 request->route->method, request->route->path, safe ? "read" : "write");
     return false;
@@ -166,12 +174,14 @@ static bool may_by_role(struct request *request)
     /* Before the role: a stranger's answer must not depend on whether the tenant exists. */
     if ((request->route->flags & ROUTE_TENANT) && of_tenant &&
         strcmp(request_param(request, 0), who->tenant) != 0) {
+        note_denied(request, 404, "not-found");
         request_reply_no_tenant(request, request_param(request, 0));
         return false;
     }
     if ((request->route->roles & ROLE_BIT(who->role)) != 0)
         return true;
     char roles[ROLES_TEXT_SIZE];
+    note_denied(request, 403, "denied");
     http_refuse(request, 403, "denied", "the role %s may not call %s %s; it takes %s",
                 role_name(who->role), request->route->method, request->route->path,
                 roles_text(request->route->roles, roles));
@@ -194,6 +204,7 @@ bool http_auth_check(struct request *request, const struct http_origin *from)
         return false;
     }
     if (request->principal.by_cookie && !is_safe(request) && !is_same_origin(from)) {
+        note_denied(request, 403, "cross-origin");
         http_refuse(request, 403, "cross-origin",
                     "a change with a session's cookie must come from this server's own pages: send "
                     "Origin with this host, or use an API token");

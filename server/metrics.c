@@ -11,6 +11,7 @@
 #include "fleet/rules.h"
 #include "server/api.h"
 #include "server/backups.h"
+#include "server/denials.h"
 
 #define METRICS_MAX 32768
 
@@ -174,6 +175,9 @@ void api_metrics(struct request *request)
         "Answers 401: no credential, or one that does not count.", (double)http.unauthenticated);
     add(&text, "http_denied_total", "counter", "Answers 403: a caller that may not do so.",
         (double)http.denied);
+    add(&text, "denied_untold_total", "counter",
+        "Refused changes and logins beyond the audit's rows of a minute.",
+        (double)denials_total(app->denials));
     add_answers(&text, &http);
     add_events(&text, app->events);
     add_process(&text);

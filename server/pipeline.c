@@ -40,6 +40,7 @@
 
 #include "base/log.h"
 #include "server/audit_text.h"
+#include "server/denials.h"
 #include "server/hardware.h"
 
 #define EVENT_BODY_MAX 256
@@ -135,6 +136,8 @@ bool write_init(struct write *w, const struct write_kind *kind, struct request *
                      "an override needs a reason: add ?reason=, it is kept in the audit");
     else
         return true;
+    if (w->refusal == 403)
+        denial_call(w->app, request, w->refusal, w->refusal_code);
     write_fail(w, &err);
     return false;
 }

@@ -12,6 +12,7 @@
 #include "db/backup.h"
 #include "server/admin_token.h"
 #include "server/app.h"
+#include "server/denials.h"
 #include "server/identity.h"
 #include "server/stellard_options.h"
 
@@ -58,6 +59,7 @@ static void on_minute(void *arg)
     struct serving *serving = arg;
     app_tls_tick(serving->app);
     identity_flush(serving->app, false);
+    denials_flush(serving->app);
     operations_flush(serving->app->operations, serving->app->db);
     loop_timer_set(serving->minute, IDENTITY_FLUSH_S * NS_PER_S);
 }

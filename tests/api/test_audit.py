@@ -3,12 +3,22 @@
 import os
 import sqlite3
 import threading
+import time
 
-from lib import POLICY, Agent, fixture, must, planned, run
+from lib import CALL_S, POLICY, Agent, fixture, must, planned, run
 
 
 def rows(server, query="", **kw):
     return must(server.get("/v1/audit" + query, **kw), 200).json["items"]
+
+
+def denied(server, count, query="?action=request.denied", **kw):
+    """Rows of refused calls, which come soon after the answers."""
+    end = time.monotonic() + CALL_S
+    while len(got := rows(server, query + "&page_size=1000", **kw)) < count and \
+            time.monotonic() < end:
+        time.sleep(0.01)
+    return got
 
 
 def what_a_row_says(tap, server):
@@ -145,4 +155,85 @@ def who_has_answered(tap, server):
         tap.status(server.get(f"/v1/audit/{bad}/receipts"), 404, f"row {bad} is not there")
 
 
-run([what_a_row_says, which_rows_are_found, is_the_chain_whole, who_has_answered])
+def refused_changes_leave_rows(tap, server):
+    agent, tokens = fixture(server)
+    before = len(rows(server, "?page_size=1000"))
+    answer = must(server.put("/v1/tenants/c", {}, token=tokens["auditor"]), 403)
+    row = denied(server, 1)[0]
+    tap.ok(row["action"] == "request.denied" and row["subject"] == "denied/tenant_put" and
+           row["actor"].startswith("token:") and row["request_id"] == answer.headers["X-Request-Id"]
+           and row["after"] == {"code": "denied", "from": "127.0.0.1", "method": "PUT",
+                                "path": "/v1/tenants/c", "status": 403},
+           "a refused change says who tried what, from where", row)
+    read = must(server.call("POST", "/v1/tokens", {"role": "admin", "scopes": ["read"]}), 201).json
+    must(server.put("/v1/tenants/c", {}, token=read["token"]), 403)
+    must(server.put("/v1/tenants/a/policy?override=bw-limit-floor&reason=x", POLICY, '"1"',
+                    token=tokens["operator"]), 403)
+    must(server.call("POST", "/v1/agent/receipts", {"version": 1}, token=tokens["auditor"]), 403)
+    must(server.put("/v1/tenants/b/policy", POLICY, token=tokens["tenant-admin"]), 404)
+    must(server.put("/v1/tenants/nobody/policy", POLICY, token=tokens["tenant-admin"]), 404)
+    got = [(r["after"]["code"], r["subject"]) for r in denied(server, 6)]
+    tap.equal(got, [("not-found", "tenant/a/denied/policy_put")] * 2 + [
+        ("denied", "denied/agent_receipt"), ("override-denied", "denied/policy_put"),
+        ("scope", "denied/tenant_put"), ("denied", "denied/tenant_put")],
+        "each reason has its row; of another tenant and of none the same")
+    must(server.get("/v1/users", token=tokens["auditor"]), 403)
+    tap.equal(len(rows(server, "?action=request.denied")), 6, "what only reads leaves none")
+    own = rows(server, "?action=request.denied", token=tokens["tenant-admin"])
+    tap.equal([r["subject"] for r in own], ["tenant/a/denied/policy_put"] * 2,
+              "a tenant sees what its own callers tried")
+    other = server.token("tenant-admin", "b")["token"]
+    tap.equal(rows(server, "?action=request.denied", token=other), [], "and no other's")
+    tap.ok(len(rows(server, "?page_size=1000")) > before, "the log has grown")
+
+
+def refused_changes_cannot_fill_the_log(tap, server):
+    _, tokens = fixture(server)
+    calls = [server.put("/v1/tenants/c", {}, token=tokens["auditor"]).status for _ in range(200)]
+    tap.equal(set(calls), {403}, "many are refused")
+    count = len(denied(server, 10))
+    tap.ok(10 <= count <= 20, "with ten rows a minute", count)
+    must(server.put("/v1/tenants/c", {}, token=tokens["tenant-admin"]), 403)
+    tap.equal(len(denied(server, 1, "?action=request.denied&subject=tenant/a")), 1,
+              "another caller still has its own")
+    metrics = server.get("/metrics", token=None).body.decode()
+    untold = float(metrics.split("\nstellar_denied_untold_total ")[1].split()[0])
+    tap.equal(untold, 200 - count, "the others are counted")
+    tap.equal(server.stop(), 0, "the server ends")
+    server.start()
+    told = [r for r in rows(server, "?action=request.denied&page_size=1000")
+            if r["subject"] == "denied"]
+    tap.ok(len(told) == 1 and told[0]["after"] == {"more": untold} and
+           told[0]["actor"] == "stellard", "and told in one row", told)
+    tap.ok(must(server.get("/v1/audit:verify"), 200).json["valid"], "the chain is whole")
+
+
+def failed_logins_leave_rows(tap, server):
+    must(server.put("/v1/tenants/a", {}), 201)
+    server.user("ann", "auditor")
+    server.user("eve@a", "tenant-admin")
+    eve = server.login("eve@a")
+    secret = "hunter2 hunter2"
+    for name in ("ann", "eve@a", secret):
+        must(server.call("POST", "/v1/session", {"name": name, "password": "not the password"},
+                         token=None), 401)
+    got = denied(server, 3, "?action=session.denied")
+    tap.equal([r["subject"] for r in got], ["user", "tenant/a/user/eve@a", "user/ann"],
+              "a failed login names the account, when there is one")
+    tap.ok(all(r["actor"] == "anonymous" and r["after"] == {"code": "login-failed",
+                                                            "from": "127.0.0.1"} for r in got),
+           "and from where", got)
+    everything = str(rows(server, "?page_size=1000"))
+    tap.ok(secret not in everything and "not the password" not in everything,
+           "what may be a password is not kept")
+    tap.equal([r["subject"] for r in rows(server, "?action=session.denied", token=eve)],
+              ["tenant/a/user/eve@a"], "a tenant sees those of its own")
+    must(server.call("POST", "/v1/users/eve@a/password",
+                     {"old": "not the password", "new": "another horse battery"}, token=eve), 422)
+    tap.equal([r["after"]["code"] for r in denied(server, 1, "?subject=tenant/a/denied")],
+              ["password-refused"], "a wrong old password leaves one too")
+
+
+run([what_a_row_says, which_rows_are_found, is_the_chain_whole, who_has_answered,
+     refused_changes_leave_rows, refused_changes_cannot_fill_the_log,
+     failed_logins_leave_rows])
