@@ -121,11 +121,14 @@ enum err_code audit_add(struct db_tx *tx, const struct db_audit *row, struct err
 #define COLUMNS                                                                                    \
     "id, time_us, actor, action, subject, request_id, reason, before_text, after_text, prev_hash," \
     " hash, tenant, generation"
-/* What an index does not find; "" and 0 take every row. */
+/* What an index does not find; "" and 0 take every row. The actor is "PRINCIPAL" or "PRINCIPAL
+ * PERSON"; either may be asked for. */
 #define REST                                                                                       \
-    " AND ($3 = '' OR actor = $3) AND ($4 = '' OR action = $4) AND ($5 = '' OR subject = $5"       \
-    " OR substr(subject, 1, length($5) + 1) = $5 || '/') AND ($6 = '' OR request_id = $6)"         \
-    " AND time_us >= $7 AND time_us < $8 ORDER BY id DESC LIMIT $9"
+    " AND ($3 = '' OR actor = $3 OR substr(actor, 1, length($3) + 1) = $3 || ' '"                  \
+    " OR ($4 = 0 AND substr(actor, length(actor) - length($3)) = ' ' || $3))"                      \
+    " AND ($5 = '' OR action = $5) AND ($6 = '' OR subject = $6"                                   \
+    " OR substr(subject, 1, length($6) + 1) = $6 || '/') AND ($7 = '' OR request_id = $7)"         \
+    " AND time_us >= $8 AND time_us < $9 ORDER BY id DESC LIMIT $10"
 #define SELECT_BY(key) "SELECT " COLUMNS " FROM audit WHERE " key " AND id < $2" REST
 
 static struct db_audit row_of(struct stmt *s)
@@ -154,8 +157,9 @@ static struct stmt list_start(struct db_ro *ro, const struct audit_filter *f, in
     const char *key = f->tenant != NULL ? f->tenant : request_id;
     const struct stmt_values values =
         VALUES(TEXT(key), INT(before == 0 ? INT64_MAX : before), TEXT(text_or_empty(f->actor)),
-               TEXT(text_or_empty(f->action)), TEXT(text_or_empty(f->subject)), TEXT(request_id),
-               INT(f->since_us), INT(f->until_us == 0 ? INT64_MAX : f->until_us), INT(limit));
+               INT(f->principal_only), TEXT(text_or_empty(f->action)),
+               TEXT(text_or_empty(f->subject)), TEXT(request_id), INT(f->since_us),
+               INT(f->until_us == 0 ? INT64_MAX : f->until_us), INT(limit));
     if (f->tenant != NULL)
         return stmt_start(ro->conn, SELECT_BY("tenant = $1 AND tenant <> ''"), values, err);
     if (request_id[0] != '\0')

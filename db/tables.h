@@ -386,7 +386,8 @@ ERR_MUST_CHECK enum err_code certificate_each(struct db_ro *ro, const char *node
 struct db_audit {
     int64_t id;
     int64_t time_us;
-    const char *actor, *action, *subject, *request_id, *reason; /* "" = none */
+    /* "" = none. actor: a principal, or "PRINCIPAL PERSON" for what a person did by it. */
+    const char *actor, *action, *subject, *request_id, *reason;
     const char *before, *after;   /* JSON texts or plain words; "" = none */
     int64_t generation;           /* that the change became; 0 = none */
     const char *prev_hash, *hash; /* "sha256:..." */
@@ -399,8 +400,10 @@ ERR_MUST_CHECK enum err_code audit_add(struct db_tx *tx, const struct db_audit *
 
 /* Which rows; NULL or 0 = all. */
 struct audit_filter {
-    const char *tenant; /* rows whose subject is "tenant/T" or below; "" = none */
-    const char *actor, *action, *request_id;
+    const char *tenant;  /* rows whose subject is "tenant/T" or below; "" = none */
+    const char *actor;   /* the principal or the person */
+    bool principal_only; /* not the person behind another principal */
+    const char *action, *request_id;
     const char *subject;        /* it or what is below it */
     int64_t since_us, until_us; /* since <= time < until */
 };

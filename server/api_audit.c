@@ -21,12 +21,27 @@ static void set_state(json_t *item, const char *key, const char *text)
         api_set_text(item, key, text);
 }
 
-static json_t *row_to_json(const struct db_audit *row)
+/* "token:ID user:NAME": who of the staff it was is not for a tenant (`own`; NULL = staff asks). */
+static void set_user(json_t *item, const char *actor, const char *own)
 {
-    json_t *item = json_pack("{sI, ss, ss, ss}", "id", (json_int_t)row->id, "actor", row->actor,
-                             "action", row->action, "subject", row->subject);
+    const char *user = strstr(actor, " user:");
+    const char *at = user == NULL ? NULL : strrchr(user, '@');
+    if (user == NULL)
+        user = strncmp(actor, "user:", 5) == 0 ? actor - 1 : NULL;
+    else if (own != NULL && (at == NULL || strcmp(at + 1, own) != 0))
+        user = NULL;
+    if (user != NULL)
+        api_set_text(item, "user", user + strlen(" user:"));
+}
+
+static json_t *row_to_json(const struct db_audit *row, const char *own)
+{
+    json_t *item =
+        json_pack("{sI, ss%, ss, ss}", "id", (json_int_t)row->id, "actor", row->actor,
+                  strcspn(row->actor, " "), "action", row->action, "subject", row->subject);
     if (item == NULL)
         return NULL;
+    set_user(item, row->actor, own);
     api_set_time(item, "time", row->time_us);
     api_set_text(item, "request_id", row->request_id);
     api_set_text(item, "reason", row->reason);
@@ -44,7 +59,8 @@ static json_t *row_to_json(const struct db_audit *row)
 static bool on_audit(void *arg, const struct db_audit *row)
 {
     struct page *page = arg;
-    return page_add(page, row_to_json(row), "%lld", (long long)row->id);
+    return page_add(page, row_to_json(row, api_own_tenant(page->request)), "%lld",
+                    (long long)row->id);
 }
 
 static bool read_time(const struct request *request, const char *key, int64_t *out)
@@ -61,6 +77,9 @@ static bool filter_read(const struct request *request, struct audit_filter *out)
                                  .action = request_query(request, "action"),
                                  .request_id = request_query(request, "request_id"),
                                  .subject = request_query(request, "subject")};
+    /* Nor is what a person of the staff did by a token. */
+    const char *at = out->actor == NULL ? NULL : strrchr(out->actor, '@');
+    out->principal_only = out->tenant != NULL && (at == NULL || strcmp(at + 1, out->tenant) != 0);
     return read_time(request, "since", &out->since_us) &&
            read_time(request, "until", &out->until_us);
 }
@@ -177,7 +196,7 @@ struct change_look {
 static bool take_row(void *arg, const struct db_audit *row)
 {
     struct change_look *look = arg;
-    look->row = json_pack("{so}", "audit", row_to_json(row));
+    look->row = json_pack("{so}", "audit", row_to_json(row, NULL));
     look->generation = row->generation;
     return false;
 }

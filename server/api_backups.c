@@ -33,6 +33,7 @@ static enum err_code run_post(struct db_tx *tx, struct task *task, struct err *e
         return task_refuse(task, 409, "backup-running", err,
                            "a backup is being made; wait for its operation to end");
     snprintf(wish->actor, sizeof(wish->actor), "%s", request_principal(task->request)->name);
+    principal_actor(request_principal(task->request), wish->audit_actor);
     snprintf(wish->request_id, sizeof(wish->request_id), "%s", request_id(task->request));
     snprintf(wish->reason, sizeof(wish->reason), "%s", reason == NULL ? "" : reason);
     enum err_code code = operations_start(task->app->operations, tx, "backup", wish->actor,

@@ -49,6 +49,13 @@ const char *role_name(enum role role)
     return role_names[role];
 }
 
+void principal_actor(const struct principal *who, char out[AUDIT_ACTOR_SIZE])
+{
+    bool others = who->user[0] != '\0' && strncmp(who->name, "token:", strlen("token:")) == 0;
+    snprintf(out, AUDIT_ACTOR_SIZE, "%s%s%s", who->name, others ? " user:" : "",
+             others ? who->user : "");
+}
+
 bool role_from_name(const char *name, enum role *out)
 {
     for (enum role role = ROLE_ADMIN; role <= ROLE_AGENT; role++)

@@ -90,5 +90,10 @@ void auth_touch(struct auth *auth, const struct principal *who);
 /* A new token with the prefix "st_", "sa_" or "ss_", and its digest. */
 void token_make(const char *prefix, char out[TOKEN_TEXT_MAX], char out_hash[DIGEST_TEXT_MAX]);
 
+/* The principal as the audit names it: "token:ID user:NAME" for a token that is somebody's, else
+ * its name, which has no blank. */
+#define AUDIT_ACTOR_SIZE (sizeof(((struct principal *)0)->name) + 108)
+void principal_actor(const struct principal *who, char out[AUDIT_ACTOR_SIZE]);
+
 const char *role_name(enum role role); /* "admin", ... */
 bool role_from_name(const char *name, enum role *out);

@@ -251,7 +251,7 @@ static enum err_code record(struct db_tx *tx, const struct ending *ending, const
     snprintf(subject, sizeof(subject), "backup/%s", id);
     snprintf(body, sizeof(body), "{\"action\":\"%s\"}", action);
     snprintf(sum, sizeof(sum), "sha256:%s", ending->backup->sha256);
-    const struct db_audit row = {.actor = wish->actor,
+    const struct db_audit row = {.actor = wish->audit_actor,
                                  .action = action,
                                  .subject = subject,
                                  .request_id = wish->request_id,

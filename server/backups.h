@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/sha256.h"
+#include "server/auth.h"
 #include "server/http.h"
 #include "server/operations.h"
 
@@ -43,6 +44,7 @@ struct backup {
 struct backup_wish {
     char operation[OPERATION_ID_SIZE];
     char actor[BACKUP_ACTOR_SIZE];
+    char audit_actor[AUDIT_ACTOR_SIZE];
     char request_id[HTTP_REQUEST_ID_SIZE];
     char reason[BACKUP_REASON_SIZE];
 };

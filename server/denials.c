@@ -97,7 +97,7 @@ struct denial { /* everything copied: the request goes on without it */
     struct app *app;
     const char *action;
     uint64_t count; /* refusals that it stands for */
-    char actor[sizeof(((struct principal *)0)->name)];
+    char actor[AUDIT_ACTOR_SIZE];
     char subject[IDENTITY_SUBJECT_SIZE + 64];
     char request_id[HTTP_REQUEST_ID_SIZE];
     char *after; /* owned */
@@ -166,12 +166,13 @@ static struct denial *denial_new(const char *action, const char *actor,
 void denial_call(struct app *app, const struct request *request, int status, const char *code)
 {
     const struct principal *who = request_principal(request);
-    char path[DENIALS_PATH_MAX + 1];
+    char path[DENIALS_PATH_MAX + 1], actor[AUDIT_ACTOR_SIZE];
     if (!denials_take(app->denials, DENIAL_CALL, who->user[0] != '\0' ? who->user : who->name))
         return;
     snprintf(path, sizeof(path), "%s", request_path(request));
     text_sanitize(path); /* the cut may go through a character */
-    struct denial *denial = denial_new("request.denied", who->name, request);
+    principal_actor(who, actor);
+    struct denial *denial = denial_new("request.denied", actor, request);
     if (denial != NULL)
         identity_subject("denied", request_route(request)->operation_id, who->tenant,
                          denial->subject);

@@ -300,9 +300,11 @@ enum err_code change_record(struct db_tx *tx, const struct request *request,
     int64_t id;
     if (audit->action != NULL) {
         struct db_audit row = *audit;
+        char actor[AUDIT_ACTOR_SIZE];
+        principal_actor(request_principal(request), actor);
         row.before = row.before == NULL ? "" : row.before;
         row.after = row.after == NULL ? "" : row.after;
-        row.actor = request_principal(request)->name;
+        row.actor = actor;
         row.request_id = request_id(request);
         row.reason = query(request, "reason");
         code = audit_add(tx, &row, err);

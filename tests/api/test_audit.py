@@ -155,6 +155,53 @@ def who_has_answered(tap, server):
         tap.status(server.get(f"/v1/audit/{bad}/receipts"), 404, f"row {bad} is not there")
 
 
+def a_person_is_named_with_the_token(tap, server):
+    must(server.put("/v1/tenants/a", {}), 201)
+    server.user("ann", "operator")
+    server.user("eve@a", "tenant-admin")
+    ann, eve = server.login("ann"), server.login("eve@a")
+    by = {n: must(server.call("POST", "/v1/tokens", {"role": r}, token=t), 201).json
+          for n, r, t in (("ann", "operator", ann), ("eve@a", "tenant-admin", eve))}
+    must(server.put("/v1/tenants/a/policy", POLICY, token=by["ann"]["token"]), 201)
+    must(server.put("/v1/tenants/a", {"description": "x"}, '"1"', token=ann), 200)
+    must(server.call("DELETE", "/v1/tenants/a/policy", headers={"If-Match": '"1"'},
+                     token=by["eve@a"]["token"]), 200)
+    must(server.put("/v1/fabric", {}, token=by["eve@a"]["token"]), 403)
+    denied(server, 1)
+
+    def shown(query, **kw):
+        return [(r["action"], r["actor"], r.get("user")) for r in rows(server, query, **kw)]
+
+    tap.equal(shown("?subject=tenant/a&action=policy.put"),
+              [("policy.put", f"token:{by['ann']['id']}", "ann")],
+              "what a person's token did names the token and the person")
+    tap.equal(shown("?action=tenant.put")[0], ("tenant.put", "user:ann", "ann"), "a session too")
+    tap.equal(shown("?action=request.denied"),
+              [("request.denied", f"token:{by['eve@a']['id']}", "eve@a")], "and a refused call")
+    tap.equal({a for a, _, _ in shown("?actor=user:ann")},
+              {"policy.put", "tenant.put", "token.post", "session.post"},
+              "a person is found with its tokens")
+    tap.equal([a for a, _, _ in shown(f"?actor=token:{by['ann']['id']}")], ["policy.put"],
+              "a token alone")
+    must(server.call("DELETE", f"/v1/tokens/{by['ann']['id']}", token=ann), 204)
+    tap.equal(shown("?action=policy.put")[0][2], "ann", "also when the token is gone")
+    tap.equal(shown("?action=policy.delete", token=eve),
+              [("policy.delete", f"token:{by['eve@a']['id']}", "eve@a")],
+              "a tenant's admin sees whose token of its people it was")
+    tap.equal(shown("?action=policy.put", token=eve),
+              [("policy.put", f"token:{by['ann']['id']}", None)], "not whose of the staff's")
+    tap.equal([a for a, _, _ in shown("?actor=user:ann", token=eve)], ["tenant.put"],
+              "nor by asking for them")
+    tap.equal({a for a, _, _ in shown("?actor=user:eve@a", token=eve)},
+              {"policy.delete", "request.denied", "token.post", "session.post"},
+              "but its own people are found")
+    tap.equal([a for a, _, _ in shown(f"?actor=token:{by['eve@a']['id']}", token=eve)],
+              ["request.denied", "policy.delete"], "and their tokens")
+    tap.equal([r.get("user") for r in rows(server) if r["actor"] == "stellard"], [None],
+              "nobody is nobody")
+    tap.ok(must(server.get("/v1/audit:verify"), 200).json["valid"], "the chain is whole")
+
+
 def refused_changes_leave_rows(tap, server):
     agent, tokens = fixture(server)
     before = len(rows(server, "?page_size=1000"))
@@ -235,5 +282,5 @@ def failed_logins_leave_rows(tap, server):
 
 
 run([what_a_row_says, which_rows_are_found, is_the_chain_whole, who_has_answered,
-     refused_changes_leave_rows, refused_changes_cannot_fill_the_log,
+     a_person_is_named_with_the_token, refused_changes_leave_rows, refused_changes_cannot_fill_the_log,
      failed_logins_leave_rows])

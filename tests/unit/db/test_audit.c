@@ -118,10 +118,18 @@ static void each_filter_takes_its_rows(void **state)
         {{.request_id = "r2"}, "42"},
         {{.request_id = "r2", .actor = "token:b"}, "4"},
         {{.tenant = "a", .request_id = "r1"}, "1"},
-        {{.since_us = START_US + 1}, "432"},
+        {{.since_us = START_US + 1}, "65432"},
         {{.until_us = START_US + 1}, "1"},
         {{.since_us = START_US + 1, .until_us = START_US + 3}, "32"},
         {{.actor = "' OR 1=1 --"}, ""},
+        {{.actor = "token:c"}, "5"},
+        {{.actor = "user:ann"}, "65"},
+        {{.actor = "user:ann", .principal_only = true}, "6"},
+        {{.actor = "token:c", .principal_only = true}, "5"},
+        {{.actor = "ann"}, ""},
+        {{.actor = "token"}, ""},
+        {{.actor = "token:c user:ann"}, "5"},
+        {{.actor = "nobody:with-a-name-longer-than-any-actor-of-these-rows"}, ""},
     };
     static const struct db_audit rows[] = {
         {.actor = "token:a",
@@ -131,6 +139,8 @@ static void each_filter_takes_its_rows(void **state)
         {.actor = "token:a", .action = "node.put", .subject = "node/a", .request_id = "r2"},
         {.actor = "token:b", .action = "tenant.put", .subject = "tenant/a", .request_id = "r3"},
         {.actor = "token:b", .action = "node.put", .subject = "tenant/ab", .request_id = "r2"},
+        {.actor = "token:c user:ann", .action = "fabric.put", .subject = "fabric"},
+        {.actor = "user:ann", .action = "fabric.put", .subject = "fabric"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_ok(audit_add(&t->tx, &rows[i], &err));
