@@ -271,6 +271,7 @@ void api_switches_import(struct request *request)
     struct switch_task *st = task_new(request, json_array_size(array), run_import);
     if (st == NULL)
         return;
+    st->base.idempotent = true;
     enum err_code code = take_all(st, array, &findings, &warnings, &err);
     finish(st, &findings, &warnings, code, &err);
 }

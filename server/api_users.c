@@ -153,7 +153,6 @@ static enum err_code run_post(struct db_tx *tx, struct task *task, struct err *e
     if (code == ERR_OK)
         code = set_answer(ut, err);
     task->status = 201;
-    snprintf(task->location, sizeof(task->location), "/v1/users/%s", ut->name);
     return code == ERR_OK ? record(tx, ut, "user.post", NULL, err) : code;
 }
 
@@ -208,6 +207,15 @@ static void read_user(struct user_task *ut, const json_t *document, struct findi
     check_right(&r, ut, has_role);
 }
 
+/* A digest of the password would be one that can be guessed fast. */
+static enum err_code same_without_password(const json_t *document, char out[DIGEST_TEXT_MAX],
+                                           struct err *err)
+{
+    OWN(json) json_t *copy = json_copy((json_t *)document);
+    json_object_del(copy, "password");
+    return copy == NULL ? err_nomem(err) : json_digest(copy, out, err);
+}
+
 void api_user_post(struct request *request)
 {
     struct app *app = request_app(request);
@@ -219,11 +227,14 @@ void api_user_post(struct request *request)
     finding_list_init(&findings);
     read_user(ut, request_json(request), &findings);
     ut->job.done = on_hashed;
+    ut->base.idempotent = true;
+    snprintf(ut->base.location, sizeof(ut->base.location), "/v1/users/%s", ut->name);
     password_job_of(&ut->job, request);
     if (finding_list_has_errors(&findings))
         request_reply_problem(request, 422, "user-refused", &findings, NULL,
                               "the document is not valid; see errors");
-    else if (passwords_submit(app->passwords, &ut->job, &err) == ERR_OK)
+    else if (same_without_password(request_json(request), ut->base.same, &err) == ERR_OK &&
+             passwords_submit(app->passwords, &ut->job, &err) == ERR_OK)
         return;
     else
         password_reply_err(request, &err);

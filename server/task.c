@@ -69,13 +69,16 @@ static bool on_stored(void *arg, const struct db_idempotency *row)
     return false;
 }
 
-static enum err_code request_digest(const struct request *request, char out[DIGEST_TEXT_MAX],
+static enum err_code request_digest(const struct task *task, char out[DIGEST_TEXT_MAX],
                                     struct err *err)
 {
+    const struct request *request = task->request;
     size_t len;
     const char *body = request_body(request, &len);
     char digest[DIGEST_TEXT_MAX] = "";
-    if (len > 0)
+    if (task->same[0] != '\0')
+        memcpy(digest, task->same, sizeof(digest));
+    else if (len > 0)
         bytes_digest(body, len, digest);
     OWN(json)
     json_t *whole =
@@ -88,7 +91,7 @@ static enum err_code run_once(struct db_tx *tx, struct task *task, const char *k
 {
     char whole[TASK_KEY_MAX + sizeof(((struct principal *)0)->name) + 2], digest[DIGEST_TEXT_MAX];
     snprintf(whole, sizeof(whole), "%s\n%s", request_principal(task->request)->name, key);
-    enum err_code code = request_digest(task->request, digest, err);
+    enum err_code code = request_digest(task, digest, err);
     if (code != ERR_OK)
         return code;
     struct replay replay = {.task = task, .digest = digest};
@@ -98,6 +101,8 @@ static enum err_code run_once(struct db_tx *tx, struct task *task, const char *k
                            "this Idempotency-Key was used for another request");
     if (code == ERR_OK) {
         task->settle = task->after = NULL; /* its effect is there already */
+        if (json_object_get(task->answer, "etag") != NULL)
+            task->revision = json_integer_value(json_object_get(task->answer, "revision"));
         bool ok = json_object_set_new(task->answer, "replayed", json_true()) == 0;
         return ok ? ERR_OK : err_nomem(err);
     }

@@ -22,6 +22,9 @@ struct task {
     void (*after)(struct task *task);   /* the commit; what the answer says is begun; may be NULL */
     void (*release)(struct task *task); /* frees the struct, after task_release() */
     bool idempotent;                    /* honours Idempotency-Key */
+    /* What a repetition's body must be; "" = the same bytes. The digest is stored, so it must not
+     * be of a secret that can be guessed. */
+    char same[DIGEST_TEXT_MAX];
     int status;
     char cookie[160]; /* Set-Cookie of the answer; "" = none */
     int64_t revision; /* becomes the answer's ETag, and a 412's; 0 = none */
