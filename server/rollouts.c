@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "db/tables.h"
+#include "fleet/compile.h"
 
 void rollout_change_release(struct rollout_change *change)
 {
@@ -48,6 +49,41 @@ static void set_digest(char out[DIGEST_TEXT_MAX], const char *digest)
     snprintf(out, DIGEST_TEXT_MAX, "%s", digest);
 }
 
+/* What a node would have been offered: its target, or while the rollout is being prepared the
+ * newest plan, which may not be compiled yet. "" = nothing else than what it has. */
+static enum err_code newest_of(const struct app *app, const struct world_node *now,
+                               const struct rollout_node *node, char out[DIGEST_TEXT_MAX],
+                               struct err *err)
+{
+    const struct view *view = &app->world->view;
+    OWN(plan) struct plan *plan = NULL;
+    enum err_code code = ERR_OK;
+    if (node->target[0] != '\0')
+        set_digest(out, node->target);
+    else if (now->planned && !now->dirty)
+        set_digest(out, now->plan_digest);
+    else {
+        code = compile_plan(view, view_node_get(view, now->name), app->world->generation, &plan,
+                            NULL, err);
+        set_digest(out, code == ERR_OK ? plan->digest : "");
+    }
+    if (strcmp(out, now->release.digest) == 0)
+        out[0] = '\0';
+    /* Without a plan there is none that could begin by itself: the planner shows why. */
+    return code == ERR_NOMEM ? code : ERR_OK;
+}
+
+static enum err_code refuse(struct rollout_change *change, struct db_tx *tx,
+                            const struct world_node *now, const struct rollout_node *node,
+                            struct err *err)
+{
+    struct node_release next = now->release;
+    enum err_code code = newest_of(change->app, now, node, next.refused, err);
+    if (code != ERR_OK || next.refused[0] == '\0')
+        return code;
+    return release_note(&change->releases, change->app, tx, node->name, &next, err);
+}
+
 static enum err_code give(struct rollout_change *change, struct db_tx *tx,
                           const struct rollout_action *action, struct err *err)
 {
@@ -56,10 +92,8 @@ static enum err_code give(struct rollout_change *change, struct db_tx *tx,
     if (now == NULL)
         return ERR_OK;
     struct node_release next = now->release;
-    if (action->kind == ROLLOUT_REFUSE) {
-        set_digest(next.refused, node->target[0] != '\0' ? node->target : now->plan_digest);
-        return release_note(&change->releases, change->app, tx, node->name, &next, err);
-    }
+    if (action->kind == ROLLOUT_REFUSE)
+        return refuse(change, tx, now, node, err);
     next.rollout = next.timeout_s = 0;
     next.given_by = change->copy->number;
     set_digest(next.digest, action->kind == ROLLOUT_RETURN ? node->before : node->target);

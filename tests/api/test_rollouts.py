@@ -196,6 +196,44 @@ def a_failed_gate_returns_the_wave(tap, server):
     tap.ok("findings" in end["problem"], "drift during the soak fails the wave", end)
 
 
+def what_is_taken_back_unprepared_is_refused(tap, server):
+    """The rollout is taken back before the nodes have their new plans, or just after."""
+    many = [f"m{i:03}" for i in range(300)]
+    agents = fleet(server, 2)
+    for name in many:
+        must(server.put(f"/v1/nodes/{name}", {}), 201)
+    old = {n: must(server.get(f"/v1/nodes/{n}"), 200).json["digest"] for n in agents}
+    for share in ("31%", "32%", "33%"):
+        policy = copy.deepcopy(POLICY)
+        policy["qos_policy"]["nlp_job"]["bw_guarantee"] = share
+        etag = server.get("/v1/tenants/a/policy").etag
+        # On one connection, so that they come as fast as they can.
+        must(server.put("/v1/tenants/a/policy", policy, etag), 200)
+        answer = must(server.call("POST", "/v1/rollouts", {"nodes": sorted(agents)}), 201, 409)
+        if answer.status == 201:
+            must(verb(server, answer.json["id"], "rollback"), 200)
+    planned(server, *agents)
+    end = time.monotonic() + CALL_S
+    while set(synced(server, agents).values()) != {"held"} and time.monotonic() < end:
+        time.sleep(0.02)
+    begun = len(server.get("/v1/rollouts").json["items"])
+    tap.ok(begun == 3, "three rollouts were begun and taken back", begun)
+    etag = server.get("/v1/rollout-policy").etag
+    must(server.put("/v1/rollout-policy", dict(QUICK, start="auto", waves=[]), etag), 200)
+    time.sleep(0.5)
+    tap.equal(len(server.get("/v1/rollouts").json["items"]), begun,
+              "what was taken back does not begin by itself")
+    change(server, "20%")
+    until(server, f"r-{begun + 1}", "done", agents)
+    turn(agents)
+    turn(agents)
+    change(server, "40%")
+    until(server, f"r-{begun + 2}", "done", agents)
+    turn(agents)
+    now = {n: must(server.get(f"/v1/nodes/{n}"), 200).json["digest"] for n in agents}
+    tap.equal(now, old, "and the plan that the nodes had then is not refused")
+
+
 def a_person_confirms(tap, server):
     agents = fleet(server, 2, dict(QUICK, confirm="manual", waves=[]))
     change(server, "30%")
@@ -501,7 +539,8 @@ def many_rollouts(tap, server):
 
 
 if __name__ == "__main__":
-    run([waves_go_in_order_and_the_barrier_waits, a_failed_gate_returns_the_wave, a_person_confirms,
+    run([waves_go_in_order_and_the_barrier_waits, a_failed_gate_returns_the_wave,
+         what_is_taken_back_unprepared_is_refused, a_person_confirms,
          pause_and_resume, rollback_after_done, the_server_dies_inside_the_window,
          two_rollouts_at_once, an_absent_node_gets_the_newest_only, many_nodes_are_frozen_in_slices,
          rollouts_start_by_themselves, modes_are_switched, requests_are_checked, many_rollouts])
