@@ -100,6 +100,7 @@ static const struct write_kind rollout_policy_kind = {
     .audited = true,
     .body = true,
     .change = CHANGE_INVENTORY,
+    .releases = true,
     .prepare = prepare,
     .swap = swap,
     .each_node = each_node,

@@ -30,7 +30,8 @@ struct write_kind {
     bool audited;
     bool body; /* a PUT: the answer names revision and findings; else a DELETE */
     enum change_kind change;
-    bool ruled; /* rules_check(change) */
+    bool ruled;    /* rules_check(change) */
+    bool releases; /* a dry run compares with the plans that nodes were given, not the newest */
     /* Of a PUT: reads a document into the resource's struct, findings into w->findings;
      * ERR_INVALID when they refuse it. The document is borrowed: what is kept of it is a copy. */
     enum err_code (*read)(struct write *w, const json_t *document, struct err *err);

@@ -16,6 +16,7 @@
 #include "fleet/compile.h"
 #include "fleet/plan.h"
 #include "server/api.h"
+#include "server/planner.h"
 
 #define PREVIEW_SLICE       16  /* nodes */
 #define PREVIEW_NODES_SHOWN 256 /* with their steps; more set "truncated" */
@@ -24,7 +25,8 @@
 /* What a node's plan follows from, its name apart. */
 struct shape {
     bool used;
-    struct port *ports; /* owned copies */
+    char given[DIGEST_TEXT_MAX]; /* the plan that it was given, when that counts */
+    struct port *ports;          /* owned copies */
     size_t port_count;
     unsigned char *covered; /* owned: by which placements, before and after the change */
     size_t covered_count;
@@ -213,6 +215,8 @@ static enum err_code shape_of(struct write *w, const char *name, struct shape *o
         memcpy(out->ports, inventory->ports, inventory->port_count * sizeof(struct port));
         out->port_count = inventory->port_count;
     }
+    if (node != NULL && w->kind->releases)
+        memcpy(out->given, node->release.digest, sizeof(out->given));
     cover(&w->world->view, name, out);
     w->kind->swap(w);
     cover(&w->world->view, name, out);
@@ -222,10 +226,23 @@ static enum err_code shape_of(struct write *w, const char *name, struct shape *o
 
 static bool shape_equal(const struct shape *a, const struct shape *b)
 {
-    return a->used && a->port_count == b->port_count && a->covered_count == b->covered_count &&
+    return a->used && strcmp(a->given, b->given) == 0 && a->port_count == b->port_count &&
+           a->covered_count == b->covered_count &&
            memcmp(a->covered, b->covered, a->covered_count) == 0 &&
            (a->port_count == 0 ||
             memcmp(a->ports, b->ports, a->port_count * sizeof(struct port)) == 0);
+}
+
+/* What the node is before the change. */
+static enum err_code plan_before(struct write *w, const char *name, struct plan **out,
+                                 struct err *err)
+{
+    const struct world_node *node = world_node_get(w->world, name);
+    if (!w->kind->releases || node == NULL)
+        return compile(w, name, out, NULL, err);
+    if (node->release.digest[0] == '\0')
+        return plan_new(name, 0, out, err); /* it was given none yet */
+    return planner_given(w->app, node, out, err);
 }
 
 static enum err_code compile_steps(struct write *w, const char *name, struct plan_steps *out,
@@ -233,7 +250,7 @@ static enum err_code compile_steps(struct write *w, const char *name, struct pla
 {
     OWN(plan) struct plan *before = NULL;
     OWN(plan) struct plan *after = NULL;
-    enum err_code code = compile(w, name, &before, NULL, err);
+    enum err_code code = plan_before(w, name, &before, err);
     w->kind->swap(w);
     if (code == ERR_OK)
         code = compile(w, name, &after, &w->findings, err);

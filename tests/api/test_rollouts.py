@@ -482,6 +482,15 @@ def modes_are_switched(tap, server):
     tap.equal([a.fetch().status for a in agents.values()], [204, 204],
               "after a restart held plans are still held")
     tap.equal(newcomer.fetch().status, 204, "and given ones given")
+    planned(server, "n9", *agents)
+    dry = must(server.put("/v1/rollout-policy?dry_run=true", {"mode": "direct"}, policy.etag), 200).json
+    tap.ok(dry["nodes_total"] == 2 and [n["node"] for n in dry["nodes"]] == ["n1", "n2"] and
+           all(n["steps"] for n in dry["nodes"]) and
+           {"tenant": "a", "job": "nlp_job"} in dry["jobs"],
+           "a dry run shows what direct would give to the nodes that hold a plan", dry)
+    tap.equal([a.fetch().status for a in agents.values()], [204, 204], "and gives nothing")
+    dry = must(server.put("/v1/rollout-policy?dry_run=true", dict(QUICK, soak="1s"), policy.etag), 200)
+    tap.equal(dry.json["nodes_total"], 0, "while changes stay staged nothing would be given")
     must(server.put("/v1/rollout-policy", {"mode": "direct"}, policy.etag), 200)
     planned(server, *agents)
     for agent in agents.values():
