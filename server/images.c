@@ -3,7 +3,8 @@
  *
  *   new --> ID.part, room reserved --write..write--> finish: fsync, digest --> ID.bin, folder fsync
  *
- * A crash leaves an ID.part, or an ID.bin without a row: the sweep at start removes both.
+ * A crash leaves an ID.part, which the sweep at start removes, or an ID.bin without a row. So does
+ * a store that is older than the images beside it: the sweep sets such a file aside.
  */
 #include "server/images.h"
 
@@ -48,7 +49,10 @@ struct images {
     pthread_mutex_t lock;
     pthread_cond_t filled;
     struct upload *first, *last; /* with work */
-    char removals[IMAGE_REMOVALS_MAX][IMAGE_ID_SIZE];
+    struct removal {
+        char id[IMAGE_ID_SIZE];
+        bool part;
+    } removals[IMAGE_REMOVALS_MAX];
     size_t removal_count;
     unsigned uploads;
     bool ends;
@@ -151,10 +155,10 @@ static void work(struct upload *upload)
     fn(arg, code, &err); /* the upload may be gone after it */
 }
 
-static void unlink_image(const struct images *images, const char *id)
+static void unlink_file(const struct images *images, const struct removal *removal)
 {
     char path[IMAGE_PATH_MAX];
-    path_of(images, id, "bin", path);
+    path_of(images, removal->id, removal->part ? "part" : "bin", path);
     if (unlink(path) != 0 && errno != ENOENT)
         log_warning("images", "%s cannot be removed: %s", path, strerror(errno));
 }
@@ -171,10 +175,9 @@ static void *run(void *arg)
             work(upload);
             pthread_mutex_lock(&images->lock);
         } else if (images->removal_count > 0) {
-            char id[IMAGE_ID_SIZE];
-            memcpy(id, images->removals[--images->removal_count], sizeof(id));
+            const struct removal removal = images->removals[--images->removal_count];
             pthread_mutex_unlock(&images->lock);
-            unlink_image(images, id);
+            unlink_file(images, &removal);
             pthread_mutex_lock(&images->lock);
         } else if (images->ends) {
             break;
@@ -246,17 +249,27 @@ enum err_code upload_new(struct images *images, uint64_t size_bytes, struct uplo
     return ERR_OK;
 }
 
+static void remove_soon(struct images *images, const char *id, bool part)
+{
+    pthread_mutex_lock(&images->lock);
+    if (images->removal_count < IMAGE_REMOVALS_MAX) {
+        struct removal *removal = &images->removals[images->removal_count++];
+        snprintf(removal->id, sizeof(removal->id), "%s", id);
+        removal->part = part;
+    }
+    pthread_cond_signal(&images->filled);
+    pthread_mutex_unlock(&images->lock);
+}
+
 void upload_free(struct upload *upload)
 {
-    char path[IMAGE_PATH_MAX];
     if (upload == NULL)
         return;
     struct images *images = upload->images;
     if (upload->fd >= 0) {
         close(upload->fd);
-        path_of(images, upload->id, upload->named ? "bin" : "part", path);
-        if (!upload->kept && unlink(path) != 0)
-            log_warning("images", "%s cannot be removed: %s", path, strerror(errno));
+        if (!upload->kept)
+            remove_soon(images, upload->id, !upload->named);
     }
     sha256_free(upload->hash);
     free(upload);
@@ -297,34 +310,100 @@ enum err_code image_open(struct images *images, const char *id, int *out_fd, uin
 
 void image_remove(struct images *images, const char *id)
 {
-    pthread_mutex_lock(&images->lock);
-    if (images->removal_count < IMAGE_REMOVALS_MAX)
-        snprintf(images->removals[images->removal_count++], IMAGE_ID_SIZE, "%s", id);
-    pthread_cond_signal(&images->filled);
-    pthread_mutex_unlock(&images->lock);
+    remove_soon(images, id, false);
+}
+
+/* The sweep ----------------------------------------------------------------------------------- */
+
+struct sweep {
+    bool (*is_known)(void *arg, const char *id);
+    void *arg;
+    int folder, aside; /* aside -1 = there is none */
+    size_t set_aside;
+};
+
+/* "0123456789abcdef.bin" -> its id and what is behind it; false = somebody else's. */
+static bool name_split(const char *name, char id[IMAGE_ID_SIZE], const char **out_suffix)
+{
+    size_t hex = strspn(name, "0123456789abcdef");
+    if (hex != IMAGE_ID_SIZE - 1)
+        return false;
+    memcpy(id, name, hex);
+    id[hex] = '\0';
+    *out_suffix = name + hex;
+    return true;
+}
+
+static void bring_back(struct sweep *sweep, const char *name)
+{
+    char id[IMAGE_ID_SIZE];
+    const char *suffix;
+    if (!name_split(name, id, &suffix) || strcmp(suffix, ".bin") != 0 ||
+        !sweep->is_known(sweep->arg, id))
+        return;
+    /* One that is there already stays: it may be the better one. */
+    if (faccessat(sweep->folder, name, F_OK, 0) == 0)
+        return;
+    if (renameat(sweep->aside, name, sweep->folder, name) != 0)
+        log_warning("images", "%s cannot be brought back: %s", name, strerror(errno));
+    else
+        log_info("images", "%s was set aside and is an image of the store again", name);
+}
+
+static void sweep_one(struct sweep *sweep, const char *name)
+{
+    char id[IMAGE_ID_SIZE];
+    const char *suffix;
+    if (!name_split(name, id, &suffix))
+        return;
+    if (strcmp(suffix, ".part") == 0) {
+        log_info("images", "removing %s: an upload that did not end", name);
+        if (unlinkat(sweep->folder, name, 0) != 0)
+            log_warning("images", "%s cannot be removed: %s", name, strerror(errno));
+    } else if (strcmp(suffix, ".bin") == 0 && !sweep->is_known(sweep->arg, id)) {
+        if (renameat(sweep->folder, name, sweep->aside, name) != 0)
+            log_warning("images", "%s is no image of the store and stays: %s", name,
+                        strerror(errno));
+        else
+            sweep->set_aside++;
+    }
+}
+
+static void sweep_folder(struct sweep *sweep, int folder, void (*fn)(struct sweep *, const char *))
+{
+    int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = own < 0 ? NULL : fdopendir(own);
+    if (list == NULL) {
+        if (own >= 0)
+            close(own);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(list)) != NULL;)
+        fn(sweep, entry->d_name);
+    closedir(list);
 }
 
 void images_sweep(struct images *images, bool (*is_known)(void *arg, const char *id), void *arg)
 {
-    DIR *folder = opendir(images->folder);
-    if (folder == NULL)
+    static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    struct sweep sweep = {.is_known = is_known, .arg = arg, .aside = -1};
+    sweep.folder = open(images->folder, flags);
+    if (sweep.folder < 0)
         return;
-    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        char id[IMAGE_ID_SIZE] = "";
-        const char *name = entry->d_name;
-        size_t hex = strspn(name, "0123456789abcdef");
-        bool ours = hex == IMAGE_ID_SIZE - 1 &&
-                    (strcmp(name + hex, ".bin") == 0 || strcmp(name + hex, ".part") == 0);
-        if (!ours)
-            continue; /* somebody else's */
-        memcpy(id, name, hex);
-        if (strcmp(name + hex, ".bin") == 0 && is_known(arg, id))
-            continue;
-        log_info("images", "removing %s: no image of the store", name);
-        if (unlinkat(dirfd(folder), name, 0) != 0)
-            log_warning("images", "%s cannot be removed: %s", name, strerror(errno));
-    }
-    closedir(folder);
+    if (mkdirat(sweep.folder, IMAGES_ASIDE, 0700) == 0 || errno == EEXIST)
+        sweep.aside = openat(sweep.folder, IMAGES_ASIDE, flags | O_NOFOLLOW);
+    if (sweep.aside >= 0)
+        sweep_folder(&sweep, sweep.aside, bring_back);
+    sweep_folder(&sweep, sweep.folder, sweep_one);
+    if (sweep.set_aside > 0)
+        log_warning("images",
+                    "%zu files are no images of the store: they are in images/" IMAGES_ASIDE
+                    " and come back when the store knows them; delete them when it never will",
+                    sweep.set_aside);
+    if (sweep.aside >= 0)
+        close(sweep.aside);
+    unlinkat(sweep.folder, IMAGES_ASIDE, AT_REMOVEDIR); /* only when it is empty */
+    close(sweep.folder);
 }
 
 enum err_code images_new(const char *data_dir, struct images **out, struct err *err)

@@ -16,6 +16,7 @@
 #define IMAGE_ID_SIZE       17  /* 16 hex digits */
 #define IMAGE_UPLOADS_MAX   4   /* at a time */
 #define IMAGE_REMOVALS_MAX  256 /* waiting; more are left to the next start's sweep */
+#define IMAGES_ASIDE        "aside"
 #define IMAGE_RESERVE_BYTES (INT64_C(32) * 1024 * 1024) /* of the disk, left to the store */
 
 struct images;
@@ -26,14 +27,15 @@ ERR_MUST_CHECK enum err_code images_new(const char *data_dir, struct images **ou
 void images_free(struct images *images);
 OWN_DEFINE(images, struct images *, images_free)
 
-/* At start, before requests: removes what is no image that `is_known` (of interrupted uploads and
- * of removals). */
+/* At start, before requests: interrupted uploads go; a whole image that is not `is_known` is set
+ * aside in DATA/images/aside, for its store may be restored after it, and comes back when it is. */
 void images_sweep(struct images *images, bool (*is_known)(void *arg, const char *id), void *arg);
 
 /* Any thread; does not block. ERR_UNAVAILABLE: IMAGE_UPLOADS_MAX are under way. */
 ERR_MUST_CHECK enum err_code upload_new(struct images *images, uint64_t size_bytes,
                                         struct upload **out, struct err *err);
-/* Removes the file unless it was kept. Not while a call of the two below is under way. */
+/* Removes the file unless it was kept, soon, on the images' thread. Not while a call of the two
+ * below is under way. */
 void upload_free(struct upload *upload);
 const char *upload_id(const struct upload *upload);
 

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import os
+import shutil
 import sqlite3
 import resource
 import signal
@@ -31,7 +32,7 @@ def upload(server, data, version="22.41.1000", component="mlx5_core", sha=None, 
 
 
 def files(server):
-    return sorted(os.listdir(os.path.join(server.data, "images")))
+    return sorted(f for f in os.listdir(os.path.join(server.data, "images")) if f != "aside")
 
 
 def images(server):
@@ -207,7 +208,9 @@ def a_kill_in_the_middle_leaves_nothing(tap, server):
     open(os.path.join(folder, "notes.txt"), "w").close()
     server.start()
     tap.equal([f for f in files(server) if f != "notes.txt"], [images(server)[0]["id"] + ".bin"],
-              "the next start removes it, and a file without a row")
+              "the next start removes it")
+    tap.equal(os.listdir(os.path.join(folder, "aside")), ["0123456789abcdef.bin"],
+              "and sets a file without a row aside")
     tap.ok("notes.txt" in files(server), "but nothing that is not its own")
     tap.status(upload(server, data, version="2"), 201, "and uploads go on")
 
@@ -268,6 +271,40 @@ def an_image_goes_unless_it_is_needed(tap, server):
     tap.ok(until(lambda: len(files(server)) == 1), "and the files")
 
 
+def an_image_waits_for_its_store(tap, server):
+    """The images are put back, then an old store, then the right one."""
+    server.stop()
+    store, old = (os.path.join(server.data, n) for n in ("stellar.db", "old.db"))
+    shutil.copy(store, old)
+    server.start()
+    data = b"bytes" * 1000
+    where = must(upload(server, data, version="1"), 201).headers["Location"]
+    name = where.rsplit("/", 1)[1] + ".bin"
+    server.stop()
+    new = store + ".new"
+    os.rename(store, new)
+    os.rename(old, store)
+    part = os.path.join(server.data, "images", "0" * 16 + ".part")
+    other = os.path.join(server.data, "images", "somebody's.bin")
+    for path in (part, other):
+        with open(path, "wb") as f:
+            f.write(b"x")
+    server.start()
+    tap.status(server.get(where + "/content"), 404, "an older store does not know the image")
+    aside = os.path.join(server.data, "images", "aside", name)
+    with open(aside, "rb") as f:
+        tap.ok(f.read() == data, "its file is set aside, not removed")
+    tap.ok(not os.path.exists(part) and os.path.exists(other),
+           "an upload that did not end goes, what is not ours stays")
+    tap.ok("images/aside" in server.log_text(), "the log says where it is")
+    server.stop()
+    os.rename(new, store)
+    server.start()
+    tap.ok(must(server.get(where + "/content"), 200).body == data,
+           "with its own store it is back")
+    tap.ok(not os.path.exists(os.path.dirname(aside)), "and nothing is aside")
+
+
 def the_image_that_replaces_it_may_be_behind_a_page(tap, server):
     one = must(upload(server, b"one" * 1000, version="22.41.1"), 201)
     two = must(upload(server, b"two" * 1000, version="22.42"), 201)
@@ -276,11 +313,11 @@ def the_image_that_replaces_it_may_be_behind_a_page(tap, server):
     must(server.put("/v1/fabric", profile), 201)
     server.stop()
     with sqlite3.connect(os.path.join(server.data, "stellar.db")) as db:
-        columns = [c[1] for c in db.execute("PRAGMA table_info(images)")]
-        row = dict(zip(columns, db.execute("SELECT * FROM images LIMIT 1").fetchone()))
+        columns = [c[1] for c in db.execute("PRAGMA table_info(firmware_images)")]
+        row = dict(zip(columns, db.execute("SELECT * FROM firmware_images LIMIT 1").fetchone()))
         for i in range(1000):
             row.update(id=f"{i:016x}", component="bnxt_en", version=f"1.{i}")
-            db.execute(f"INSERT INTO images ({','.join(columns)}) VALUES "
+            db.execute(f"INSERT INTO firmware_images ({','.join(columns)}) VALUES "
                        f"({','.join('?' * len(columns))})", [row[c] for c in columns])
     db.close()
     server.start()
@@ -322,4 +359,5 @@ def compliance_counts_versions(tap, server):
 
 run([an_image_comes_back_as_it_was_sent, what_is_not_right_leaves_nothing, many_at_once_have_their_limit,
      a_large_image_needs_no_memory, a_kill_in_the_middle_leaves_nothing, a_full_disk_is_told,
-     an_image_goes_unless_it_is_needed, the_image_that_replaces_it_may_be_behind_a_page, compliance_counts_versions])
+     an_image_goes_unless_it_is_needed, an_image_waits_for_its_store,
+     the_image_that_replaces_it_may_be_behind_a_page, compliance_counts_versions])
