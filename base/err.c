@@ -3,6 +3,7 @@
  */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,6 +107,12 @@ enum err_code err_context(struct err *err, const char *fmt, ...)
     text[sizeof(err->text) - 1] = '\0';
     memcpy(err->text, text, sizeof(err->text));
     return err->code;
+}
+
+bool err_is_full(const struct err *err)
+{
+    return err->code == ERR_IO &&
+           (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT || err->sys_errno == EFBIG);
 }
 
 enum err_code err_nomem(struct err *err)

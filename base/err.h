@@ -61,6 +61,9 @@ enum err_code err_set_at(struct err *err, enum err_code code, const char *pointe
 enum err_code err_context(struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* ERR_IO because a disk, a quota or a limit of files has no room: the operator's to mend. */
+bool err_is_full(const struct err *err);
+
 /* ERR_NOMEM with the fixed text "out of memory". */
 enum err_code err_nomem(struct err *err);
 

@@ -4,6 +4,7 @@
 #include "db/stmt.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,8 @@ enum err_code conn_err(struct db_conn *conn, struct err *err)
 {
     enum err_code code = code_of(sqlite3_extended_errcode(conn->sql));
     int sys_errno = sqlite3_system_errno(conn->sql);
+    if ((sqlite3_extended_errcode(conn->sql) & 0xff) == SQLITE_FULL)
+        sys_errno = ENOSPC;
     if (code == ERR_NOMEM)
         return err_nomem(err);
     if (code == ERR_IO && sys_errno != 0)

@@ -74,8 +74,11 @@ static void end_operation(struct import *import, enum err_code code, const struc
     }
     if (import->status == 0) {
         log_error("import", "operation=%s: %s", import->id, err->text);
-        import->code = "internal";
-        snprintf(import->text, sizeof(import->text), "the server failed; its log has the reason");
+        bool full = err_is_full(err);
+        import->code = full ? "storage-full" : "internal";
+        snprintf(import->text, sizeof(import->text), "%s",
+                 full ? "the server's disk has no room: nothing was stored"
+                      : "the server failed; its log has the reason");
     }
     if (db_write(import->app->db, store_failure, ended, import, &queue_err) != ERR_OK)
         ended(import, queue_err.code, &queue_err);

@@ -228,8 +228,8 @@ void request_reply_problem(struct request *request, int status, const char *code
                            const struct finding_list *findings, const char *etag, const char *fmt,
                            ...) __attribute__((format(printf, 6, 7)));
 /* From an err: INVALID 422 (400 for syntax is the http layer's), NOT_FOUND 404, CONFLICT 409,
- * DENIED 403, LIMIT 422, UNSUPPORTED 422, UNAVAILABLE 503, IO/NOMEM 500 (text to the log, not to
- * the caller). */
+ * DENIED 403, LIMIT 422, UNSUPPORTED 422, UNAVAILABLE 503, IO of a full disk 507, other IO and
+ * NOMEM 500 (text to the log, not to the caller). */
 void request_reply_err(struct request *request, const struct err *err);
 /* The 404 of a tenant that is not there, and of one that a tenant's token must not know of. */
 void request_reply_no_tenant(struct request *request, const char *tenant);

@@ -25,6 +25,9 @@
 #define HSTS "max-age=31536000"
 
 /* Paths and SQL of our inside are for the operator's log. */
+#define FULL_DETAIL                                                                                \
+    "the server's disk has no room: nothing was stored. Delete backups and images that are not "   \
+    "needed, or give the data folder more room"
 #define INTERNAL_DETAIL "the server failed; its log has the reason under this request id"
 
 /* What every answer carries. Nothing here or elsewhere lets another origin's page read one. */
@@ -289,7 +292,7 @@ static void give_problem(struct request *request, const struct problem *problem,
     int status = problem->status;
     /* 501 is the caller's doing, 503 a state of the server that comes in thousands at a stop. */
     if (status >= 500)
-        log_line(status == 500 ? LOG_LEVEL_ERROR : LOG_LEVEL_DEBUG, "http",
+        log_line(status == 500 || status == 507 ? LOG_LEVEL_ERROR : LOG_LEVEL_DEBUG, "http",
                  "%s %s: %d %s: %s (request %s)", request_method(request), request->url.path,
                  status, problem->code, problem->logged != NULL ? problem->logged : problem->detail,
                  request->id);
@@ -385,7 +388,12 @@ void request_reply_err(struct request *request, const struct err *err)
     finding_list_init(&findings);
     struct problem problem = {
         .status = status, .code = err_code_name(err->code), .detail = err->text};
-    if (status == 500) {
+    if (err_is_full(err)) {
+        problem.status = 507;
+        problem.code = "storage-full";
+        problem.logged = err->text;
+        problem.detail = FULL_DETAIL;
+    } else if (status == 500) {
         problem.code = "internal";
         problem.logged = err->text;
         problem.detail = INTERNAL_DETAIL;

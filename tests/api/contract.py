@@ -6,7 +6,7 @@ import re
 import yaml
 
 # What every operation can answer (the description of the contract says so).
-ANYWHERE = {400, 401, 403, 413, 414, 415, 429, 500, 501, 503}
+ANYWHERE = {400, 401, 403, 413, 414, 415, 429, 500, 501, 503, 507}
 LIBRARY_REFUSES = 431  # a head that does not fit the HTTP library's memory, which answers in HTML by itself
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 LIMITS = (("minLength", len, int.__ge__), ("maxLength", len, int.__le__), ("minItems", len, int.__ge__),

@@ -48,6 +48,15 @@ static void fail_with(struct request *request)
     request_reply_err(request, &err);
 }
 
+static void full_disk(struct request *request)
+{
+    struct err err = ERR_INIT;
+    static const int numbers[] = {ENOSPC, EDQUOT, EFBIG, EIO};
+    size_t at = strtoul(request_param(request, 0), NULL, 10);
+    err_set_errno(&err, ERR_IO, numbers[at], "the secret inside");
+    request_reply_err(request, &err);
+}
+
 static void findings(struct request *request)
 {
     OWN_FINDINGS struct finding_list list;
@@ -79,6 +88,7 @@ static const struct route table[] = {
     {"GET", "/v1/blob", ANY_ROLE, 0, show_blob, "blob", NULL},
     {"GET", "/v1/strict", 0, ROUTE_OPEN, strict_query, "strict", NULL},
     {"GET", "/v1/fail/{code}", 0, ROUTE_OPEN, fail_with, "fail", NULL},
+    {"GET", "/v1/full/{number}", 0, ROUTE_OPEN, full_disk, "full", NULL},
     {"GET", "/v1/findings", 0, ROUTE_OPEN, findings, "findings", NULL},
     {"GET", "/v1/without/{status}", 0, ROUTE_OPEN, without_body, "without", NULL},
     {"GET", "/v1/without-cookie", 0, ROUTE_OPEN, without_body_but_cookie, "without_cookie", NULL},
@@ -248,6 +258,22 @@ static void a_body_that_there_is_no_memory_for_is_no_empty_answer(void **state)
     assert_status(a, 204);
 }
 
+static void a_full_disk_is_no_fault_of_the_server(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"0", "1", "2"};
+    struct answer a;
+    char path[32];
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        snprintf(path, sizeof(path), "/v1/full/%s", numbers[i]);
+        raw_get(port, path, "", &a);
+        assert_problem(&a, 507, "storage-full");
+        assert_null(strstr(a.body, "the secret inside"));
+    }
+    raw_get(port, "/v1/full/3", "", &a);
+    assert_problem(&a, 500, "internal");
+}
+
 static void stats_count_requests_and_refusals(void **state)
 {
     (void)state;
@@ -274,6 +300,7 @@ int main(void)
         cmocka_unit_test(errors_map_to_statuses_and_hide_our_inside),
         cmocka_unit_test(problems_carry_findings_and_the_current_etag),
         cmocka_unit_test(a_body_that_there_is_no_memory_for_is_no_empty_answer),
+        cmocka_unit_test(a_full_disk_is_no_fault_of_the_server),
         cmocka_unit_test(stats_count_requests_and_refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
