@@ -223,6 +223,8 @@ int main(int argc, char **argv)
     if (agent_options_read(argc, argv, &options, &err) != ERR_OK) {
         fprintf(stderr, "stellar-agent: %s\n", err.text);
         status = EXIT_USAGE;
+    } else if (options.check && !options.done) {
+        puts("the options are right");
     } else if (!options.done && run(&options, &err) != ERR_OK) {
         log_error("agent", "%s", err.text);
         status = EXIT_BAD;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fleet/name.h"
 
@@ -88,6 +89,14 @@ static enum err_code set_once(void *target, const char *value, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code set_check(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct agent_options *)target)->check = true;
+    return ERR_OK;
+}
+
 static enum err_code print_version(void *target, const char *value, struct err *err)
 {
     (void)value;
@@ -130,6 +139,8 @@ static const struct option_row rows[] = {
     {"config", "FILE",
      "read options from this JSON file first\n[" AGENT_CONFIG " when it is there]",
      OPTION_LINE_ONLY, NULL, 0},
+    {"check-config", NULL, "only say whether options, file and the files that they\nname are right",
+     OPTION_LINE_ONLY, set_check, 0},
     {"once", NULL, "make the node what the last good plan wants, then exit:\n0 = it is",
      OPTION_LINE_ONLY, set_once, 0},
     {"root", "PREFIX", "before /sys, /proc and /etc, for tests", OPTION_LINE_ONLY | OPTION_TEXT,
@@ -181,6 +192,19 @@ static enum err_code check_together(const struct agent_options *options, struct 
     return wrong == NULL ? ERR_OK : err_set(err, ERR_INVALID, "%s", wrong);
 }
 
+/* What would bar the way to the server. A join token's file may be gone once it was used. */
+static enum err_code check_files(const struct agent_options *options, struct err *err)
+{
+    const struct {
+        const char *option, *path;
+    } files[] = {{"server-ca", options->server_ca}, {"token-file", options->token_file}};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (files[i].path != NULL && access(files[i].path, R_OK) != 0)
+            return err_set_errno(err, ERR_INVALID, errno, "--%s: %s cannot be read",
+                                 files[i].option, files[i].path);
+    return ERR_OK;
+}
+
 enum err_code agent_options_read(int argc, char **argv, struct agent_options *out, struct err *err)
 {
     *out = (struct agent_options){
@@ -189,7 +213,9 @@ enum err_code agent_options_read(int argc, char **argv, struct agent_options *ou
         .table = {.rows = rows, .count = ROW_COUNT, .file = AGENT_CONFIG},
     };
     enum err_code code = options_read(&out->table, argc, argv, out, NULL, err);
-    return code == ERR_OK ? check_together(out, err) : code;
+    if (code == ERR_OK)
+        code = check_together(out, err);
+    return code == ERR_OK && out->check && !out->done ? check_files(out, err) : code;
 }
 
 void agent_options_release(struct agent_options *options)

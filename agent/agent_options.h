@@ -18,6 +18,7 @@ struct agent_options {
     const char *join, *join_file, *server_ca;
     const char *device[AGENT_DEVICES_MAX + 1]; /* names, ended by NULL; none = all */
     bool sim, once;
+    bool check; /* --check-config: say that it is right, and no more */
     int sim_ports;
     const char *sim_fault[SIM_FAULTS_MAX];
     int sim_faults;

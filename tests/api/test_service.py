@@ -111,6 +111,32 @@ def agent(tap, args):
                "a token is not for the file, and is not printed", answer)
 
 
+def agent_options(tap, args):
+    def check(*words):
+        return subprocess.run([os.path.join(args.objdir, "stellar-agent"), *words, "--check-config"], text=True,
+                              capture_output=True, timeout=START_S)
+    with tempfile.TemporaryDirectory() as folder:
+        path, state = os.path.join(folder, "c.json"), os.path.join(folder, "state")
+        good = {"node": "n1", "server": "https://stellar.example:8440", "state-dir": state}
+        for text, wanted in (({"server": good["server"]}, "--node is needed"),
+                             (dict(good, nod="x"), 'is "node" meant?'),
+                             (dict(good, server="ftp://x"), "https://HOST:PORT is wanted"),
+                             (dict(good, server="http://127.0.0.1:1"), "needs --token-file"),
+                             (dict(good, **{"server-ca": folder + "/no"}), "--server-ca: " + folder + "/no cannot be read"),
+                             (dict(good, **{"sim-ports": 0}), "ports are wanted")):
+            with open(path, "w") as out:
+                json.dump(text, out)
+            answer = check("--config", path)
+            tap.ok(answer.returncode == 2 and wanted in answer.stderr, f"the agent refuses {text}", answer)
+        answer = check("--config", folder + "/none.json")
+        tap.ok(answer.returncode == 2 and "none.json" in answer.stderr, "a file that is not there is refused", answer)
+        with open(path, "w") as out:
+            json.dump(good, out)
+        answer = check("--config", path)
+        tap.ok(answer.returncode == 0 and "right" in answer.stdout, "the agent takes a right file", answer)
+        tap.equal(os.listdir(folder), ["c.json"], "and checking it makes nothing")
+
+
 def options(tap, args):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "c.json")
@@ -127,6 +153,7 @@ def options(tap, args):
         answer = run(args, "--config", path, "--check-config")
         tap.ok(answer.returncode == 0 and not os.listdir(folder) == [], "a right file is said to be right", answer)
         tap.equal(os.listdir(folder), ["c.json"], "checking a configuration makes nothing")
+    agent_options(tap, args)
     for words in (["--nothing"], ["--tls-cert", "x", "--data", "y"], ["backup", "--data", "x"], ["serve", "--out", "x"],
                   ["fly"]):
         answer = run(args, *words)
