@@ -504,6 +504,88 @@ def browsers_are_told_to_stay_with_tls(tap, server):
            "/v1/server tells which certificate is shown, and until when", seen)
 
 
+def hello():
+    """What a client says first."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    try:
+        context.wrap_bio(there, back).do_handshake()
+    except ssl.SSLWantReadError:
+        return back.read()
+    raise AssertionError("a handshake with nobody")
+
+
+def is_cut(sock, seconds):
+    sock.settimeout(max(seconds, 0.01))
+    try:
+        while sock.recv(4096):
+            pass
+        return True
+    except ConnectionError:
+        return True
+    except (TimeoutError, OSError):
+        return False
+
+
+def strange_handshakes_hold_nobody_up(tap, server):
+    whole, deadline = hello(), 30
+    begun = time.monotonic()
+
+    def opened(first):
+        sock = socket.create_connection(("127.0.0.1", server.port), timeout=CALL_S)
+        try:
+            if first:
+                sock.sendall(first)
+        except ConnectionError:
+            pass  # cut already
+        return sock
+
+    wrong = [opened(first) for n in range(40) for first in (
+        b"\xff" + os.urandom(511), b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\xff\xff" + os.urandom(300),
+        whole[:5] + b"\x02" + whole[6:], b"\0" * 600)]
+    slow = [opened(first) for n in range(60) for first in (b"", whole[:1], whole[:len(whole) // 2], whole)]
+    dripping = [opened(b"") for _ in range(10)]
+    stop = threading.Event()
+
+    def drip():
+        for byte in whole:
+            if stop.wait(0.3):
+                break
+            for sock in dripping:
+                try:
+                    sock.send(bytes((byte,)))
+                except OSError:
+                    pass  # cut, as it should be
+
+    dripper = threading.Thread(target=drip)
+    dripper.start()
+    answers = []
+    for _ in range(20):
+        con = server.open()
+        con.request("GET", "/healthz")
+        answers.append(con.getresponse().status)
+        con.close()
+    tap.equal(answers, [200] * 20, "others are served meanwhile, each with a handshake of its own")
+    shown = server.call("GET", "/metrics", token=None).body.decode()
+    open_now = float(re.search(r"^stellar_http_connections (\S+)$", shown, re.M).group(1))
+    tap.ok(open_now >= len(slow), "half handshakes count as connections", open_now)
+    tap.ok(all(is_cut(sock, begun + deadline / 2 - time.monotonic()) for sock in wrong[0::5] + wrong[1::5]),
+           "what is no TLS is refused at once")
+    end = begun + 2 * deadline * (CALL_S / 30)
+    tap.ok(all(is_cut(sock, end - time.monotonic()) for sock in wrong + slow + dripping),
+           "half and slow handshakes are cut by their deadline", time.monotonic() - begun)
+    stop.set()
+    dripper.join()
+    for sock in wrong + slow + dripping:
+        sock.close()
+
+    def few():
+        text = server.call("GET", "/metrics", token=None).body.decode()
+        return float(re.search(r"^stellar_http_connections (\S+)$", text, re.M).group(1)) <= 3
+    tap.ok(until(few), "and nothing is left of them")
+
+
 def main():
     args, tap = arguments(), Tap()
     for test in (an_agent_joins, a_node_that_starts_before_its_server_waits,
@@ -511,7 +593,8 @@ def main():
                  the_agent_knows_its_server,
                  a_crash_while_joining_is_repaired, certificates_are_judged,
                  revocation_holds_at_once, certificates_are_renewed, plain_is_kept_out,
-                 the_own_certificate_is_replaced, browsers_are_told_to_stay_with_tls):
+                 the_own_certificate_is_replaced, browsers_are_told_to_stay_with_tls,
+                 strange_handshakes_hold_nobody_up):
         server = TlsServer(args)
         try:
             server.start()
