@@ -15,6 +15,8 @@
 
 #include "base/json.h"
 #include "datapath/linux.h"
+#include "datapath/sys/gpu.h"
+#include "datapath/sys/topology.h"
 
 const struct linux_knob *const linux_knobs[] = {
     &knob_modparam, &knob_sysctl, &knob_thp,    &knob_mtu,     &knob_app,      &knob_ets,
@@ -378,7 +380,10 @@ static void linux_free(struct dp *base)
         free(*name);
     free(dp->devices);
     free(dp->root);
+    free(dp->nvml);
     free(dp->ports);
+    free(dp->representors);
+    aside_free(dp->aside);
     nlx_free(dp->route);
     nlx_free(dp->genl);
     nl_events_close(dp->events);
@@ -402,7 +407,8 @@ static enum err_code copy_config(struct dp_linux *dp, const struct dp_linux_conf
 {
     size_t count = 0;
     dp->root = strdup(config->root == NULL ? "" : config->root);
-    if (dp->root == NULL)
+    dp->nvml = strdup(config->nvml == NULL ? GPU_NVML : config->nvml);
+    if (dp->root == NULL || dp->nvml == NULL)
         return err_nomem(err);
     if (config->devices == NULL)
         return ERR_OK;
@@ -427,6 +433,10 @@ enum err_code dp_linux_new(const struct dp_linux_config *config, struct dp **out
     linux_dp->base.ops = &linux_ops;
     OWN(dp) struct dp *dp = &linux_dp->base;
     enum err_code code = copy_config(linux_dp, config, err);
+    if (code == ERR_OK)
+        topology_prepare(linux_dp->root);
+    if (code == ERR_OK)
+        code = aside_new(&linux_dp->aside, err);
     if (code == ERR_OK)
         code = nlx_open(NETLINK_ROUTE, &linux_dp->route, err);
     if (code == ERR_OK)

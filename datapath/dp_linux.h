@@ -9,6 +9,7 @@ struct dp_linux_config {
     const char *const *devices; /* interface names this node owns, NULL-terminated; NULL = every
                                    interface with a device that is no bridge, bond or virtual one */
     const char *root;           /* prefix of /sys, /proc, /etc for tests; NULL = "" */
+    const char *nvml;           /* NVIDIA's management library; NULL = as it is called everywhere */
 };
 
 ERR_MUST_CHECK enum err_code dp_linux_new(const struct dp_linux_config *config, struct dp **out,

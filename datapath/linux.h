@@ -9,9 +9,12 @@
 #include "datapath/nl/link.h"
 #include "datapath/nl/nlx.h"
 #include "datapath/nl/rdma.h"
+#include "datapath/sys/aside.h"
 #include "datapath/sys/roce_cc.h"
 
-#define DP_SYSFS_MAX 128
+#define DP_SYSFS_MAX            128
+#define DP_REPRESENTORS_MAX     1024
+#define DP_REPRESENTOR_NAME_MAX 32
 
 struct dp_port {
     char id[PORT_ID_SIZE]; /* bus address "/" port; the key */
@@ -24,15 +27,26 @@ struct dp_port {
     char sysfs[DP_SYSFS_MAX]; /* "/sys/class/net/NAME" */
 };
 
+/* The host's end of a virtual function in the NIC's switch: an interface, but no port of ours. */
+struct dp_representor {
+    char device[64]; /* of the port that it belongs to */
+    char ifname[IFNAME_SIZE];
+    char port_name[DP_REPRESENTOR_NAME_MAX]; /* "pf0vf3" */
+};
+
 struct dp_linux {
     struct dp base;
     char *root;     /* owned, "" in real life */
+    char *nvml;     /* owned; the library's name */
     char **devices; /* owned, NULL-terminated; NULL = all with a device */
     struct nlx *route;
     struct nlx *genl; /* NULL until needed; linux_genl() */
     struct nl_events *events;
     struct dp_port *ports; /* owned; of the last scan, sorted by id; see linux_port() */
     size_t port_count;
+    struct dp_representor *representors; /* owned; of the last scan */
+    size_t representor_count;
+    struct aside *aside; /* reads that may hang */
 };
 
 /* Looks again which ports there are. problems (may be NULL): what could not be listed, appended. */

@@ -28,6 +28,27 @@ static int dev_port(const struct dp_linux *dp, const char *sysfs)
     return port < 0 ? 0 : port;
 }
 
+/* "pf0vf3", "c1pf0vf3", "pf0sf88": the other ports of the switch inside a NIC. The uplink ("p0")
+ * is a port. */
+static bool is_representor_name(const char *name)
+{
+    const char *pf = strstr(name, "pf");
+    size_t digits = pf == NULL ? 0 : strspn(pf + 2, "0123456789");
+    const char *rest = digits == 0 ? "" : pf + 2 + digits;
+    return (strncmp(rest, "vf", 2) == 0 || strncmp(rest, "sf", 2) == 0) && rest[2] >= '0' &&
+           rest[2] <= '9';
+}
+
+static bool is_representor(const struct dp_linux *dp, const struct dp_port *port,
+                           char out[DP_REPRESENTOR_NAME_MAX])
+{
+    char path[DP_SYSFS_MAX + 32];
+    snprintf(path, sizeof(path), "%s/phys_port_name", port->sysfs);
+    return port->device[0] != '\0' &&
+           sys_read(dp->root, path, out, DP_REPRESENTOR_NAME_MAX, NULL) == ERR_OK &&
+           is_representor_name(out);
+}
+
 /* Fills in what sysfs knows. A virtual interface that was asked for by name is known by its name:
  * it has no other identity. */
 static void describe(const struct dp_linux *dp, const struct link_info *link, struct dp_port *out)
@@ -72,7 +93,7 @@ static void tell(json_t *problems, const char *subject, json_t *text)
         json_decref(text);
 }
 
-/* Two netdevs of one device with one port number (representors): the first keeps the id. */
+/* Two netdevs of one device with one port number: the first keeps the id. */
 static size_t drop_doubles(struct dp_port *ports, size_t count, json_t *problems)
 {
     size_t kept = 0;
@@ -98,20 +119,30 @@ static void tell_missing(const struct dp_linux *dp, json_t *problems)
     }
 }
 
-enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err)
+static void add_representor(struct dp_linux *dp, const struct dp_port *port, const char *name)
 {
-    OWN_LINKS struct link_list links = {0};
-    enum err_code code = link_list(dp->route, &links, err);
-    if (code != ERR_OK)
-        return code;
-    struct dp_port *ports = calloc(INVENTORY_PORTS_MAX, sizeof(*ports));
-    if (ports == NULL)
-        return err_nomem(err);
+    if (dp->representor_count == DP_REPRESENTORS_MAX)
+        return; /* counted as enabled functions all the same */
+    struct dp_representor *out = &dp->representors[dp->representor_count++];
+    memcpy(out->device, port->device, sizeof(out->device));
+    memcpy(out->ifname, port->ifname, sizeof(out->ifname));
+    snprintf(out->port_name, sizeof(out->port_name), "%s", name);
+}
+
+/* Sorts the interfaces into ports and representors. */
+static size_t sort_out(struct dp_linux *dp, const struct link_list *links, struct dp_port *ports,
+                       json_t *problems)
+{
     size_t count = 0;
-    for (size_t i = 0; i < links.count; i++) {
+    char name[DP_REPRESENTOR_NAME_MAX];
+    for (size_t i = 0; i < links->count; i++) {
         struct dp_port port;
-        describe(dp, &links.items[i], &port);
-        if (!is_wanted(dp, &links.items[i], &port))
+        describe(dp, &links->items[i], &port);
+        if (!is_named(dp, port.ifname) && is_representor(dp, &port, name)) {
+            add_representor(dp, &port, name);
+            continue;
+        }
+        if (!is_wanted(dp, &links->items[i], &port))
             continue;
         if (count == INVENTORY_PORTS_MAX) {
             tell(problems, port.ifname, json_string("there are more ports than a node may have"));
@@ -119,6 +150,24 @@ enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err)
         }
         ports[count++] = port;
     }
+    return count;
+}
+
+enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err)
+{
+    OWN_LINKS struct link_list links = {0};
+    enum err_code code = link_list(dp->route, &links, err);
+    if (code != ERR_OK)
+        return code;
+    struct dp_port *ports = calloc(INVENTORY_PORTS_MAX, sizeof(*ports));
+    if (dp->representors == NULL)
+        dp->representors = calloc(DP_REPRESENTORS_MAX, sizeof(*dp->representors));
+    if (ports == NULL || dp->representors == NULL) {
+        free(ports);
+        return err_nomem(err);
+    }
+    dp->representor_count = 0;
+    size_t count = sort_out(dp, &links, ports, problems);
     qsort(ports, count, sizeof(*ports), compare_ports);
     free(dp->ports);
     dp->ports = ports;

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "fleet/inventory_device.h"
 #include "fleet/inventory_hardware.h"
+#include "fleet/inventory_port.h"
 #include "fleet/read.h"
 
 #define INVENTORY_VERSION 1
@@ -58,9 +59,8 @@ static bool port_id_is_valid(const char *id)
 
 static void port_from_json(struct json_reader *r, struct port *port)
 {
-    static const char *const others[] = {"problem", "mac",    "link",     "numa_node", "vendor",
-                                         "pci_id",  "serial", "module",   "devlink",   "rdma",
-                                         "sysctl",  "params", "counters", "extra",     NULL};
+    static const char *const others[] = {"problem", "vendor",   "devlink", "rdma", "sysctl",
+                                         "params",  "counters", "extra",   NULL};
     *port = (struct port){.speed_bps = -1, .mtu_bytes = -1};
     port->caps.flower_hw_entries = -1;
     if (read_text(r, "id", true, 1, port->id, sizeof(port->id)) && !port_id_is_valid(port->id))
@@ -89,6 +89,7 @@ static void port_from_json(struct json_reader *r, struct port *port)
     struct json_reader caps;
     if (json_reader_object(r, "caps", false, &caps))
         caps_from_json(&caps, &port->caps);
+    port_details_from_json(r, port);
     ignore(r, others);
     json_reader_end(r);
 }
@@ -116,9 +117,9 @@ static void ports_from_json(struct json_reader *r, const json_t *ports, struct i
 static void head_from_json(struct json_reader *r)
 {
     static const char *const others[] = {
-        "hostname", "rdma_devices", "machine_id", "os",    "kernel",   "memory", "modules",
-        "sysctl",   "thp",          "agent",      "pcie",  "switches", "host",   "problems",
-        "firmware", "numa",         "time_us",    "extra", NULL};
+        "hostname", "rdma_devices", "machine_id", "os",    "memory",   "modules",
+        "sysctl",   "thp",          "agent",      "pcie",  "switches", "host",
+        "problems", "firmware",     "time_us",    "extra", NULL};
     int64_t version;
     char node[NAME_SIZE];
     struct err err = ERR_INIT;
@@ -164,6 +165,7 @@ void inventory_free(struct inventory *inventory)
         return;
     free(inventory->ports);
     free(inventory->gpus);
+    free(inventory->paths);
     free(inventory);
 }
 

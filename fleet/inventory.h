@@ -19,18 +19,26 @@
 #include "fleet/name.h"
 #include "fleet/roce_cc.h"
 
-#define INVENTORY_PORTS_MAX 128
-#define PORT_ID_SIZE        96
-#define IFNAME_SIZE         16
-#define INVENTORY_TEXT_MAX  128
-#define INVENTORY_GPUS_MAX  256
-#define PSID_SIZE           64
-#define INVENTORY_BYTES_MAX (INT64_C(1) << 50)
+#define INVENTORY_PORTS_MAX     128
+#define PORT_ID_SIZE            96
+#define IFNAME_SIZE             16
+#define INVENTORY_TEXT_MAX      128
+#define INVENTORY_GPUS_MAX      256
+#define PSID_SIZE               64
+#define INVENTORY_BYTES_MAX     (INT64_C(1) << 50)
+#define INVENTORY_RDMA_MAX      256  /* RDMA devices */
+#define INVENTORY_FUNCTIONS_MAX 256  /* virtual functions, or representors, of a port */
+#define INVENTORY_AFFINITY_MAX  64   /* sets of processors that a port's interrupts go to */
+#define INVENTORY_NUMA_MAX      256  /* NUMA nodes */
+#define INVENTORY_PATHS_MAX     1024 /* between NICs and GPUs */
+#define INVENTORY_FEC_MAX       8    /* FEC modes of a port */
+#define MAC_TEXT_SIZE           64   /* InfiniBand's have 20 bytes */
 
 /* A PCI Express link as it runs and as the device could; -1 = unknown. */
 struct pcie_link {
     int current_gen, max_gen;     /* 1..8 */
     int current_width, max_width; /* lanes, 1..32 */
+    bool aer;                     /* reports its errors (Advanced Error Reporting) */
 };
 
 /* What the port can take, found by probing. */
@@ -59,6 +67,19 @@ struct port {
     int64_t speed_bps;                        /* -1 = unknown */
     int mtu_bytes;                            /* -1 = unknown */
     bool virtual_function;                    /* its PCIe link is its parent's */
+    char physical_function[PORT_ID_SIZE];     /* bus address of its parent, "" = unknown */
+    char part_number[INVENTORY_TEXT_MAX];     /* "" = unknown, as the next texts */
+    char serial[INVENTORY_TEXT_MAX];
+    char mac[MAC_TEXT_SIZE];
+    char pci_id[16];                      /* "15b3:101d" */
+    char link_state[16];                  /* "up", "down", ... as the kernel's operstate */
+    char fec[16];                         /* in use */
+    char switch_name[INVENTORY_TEXT_MAX]; /* neighbour, by LLDP */
+    char switch_port[INVENTORY_TEXT_MAX];
+    int numa_node; /* -1 = unknown, as the next numbers */
+    int ptp_index;
+    int irq_vectors;
+    int sriov_total, sriov_enabled;
     struct pcie_link pcie;
     struct port_caps caps;
 };
@@ -70,7 +91,10 @@ struct gpu {
     char firmware[INVENTORY_TEXT_MAX]; /* VBIOS */
     char driver[INVENTORY_TEXT_MAX];   /* version of its kernel driver */
     int64_t memory_bytes;              /* -1 = unknown */
-    int64_t nvlink_bps;                /* all links together; -1 = unknown */
+    int64_t nvlink_bps;                /* active links together, both ways; -1 = unknown */
+    int nvlinks, nvlinks_active;       /* -1 = unknown */
+    int numa_node;                     /* -1 = unknown */
+    char serial[INVENTORY_TEXT_MAX];   /* "" = unknown */
     struct pcie_link pcie;
 };
 
@@ -80,8 +104,22 @@ struct cpu {
     char vendor[INVENTORY_TEXT_MAX];
     char architecture[INVENTORY_TEXT_MAX]; /* "x86_64", "aarch64" */
     char firmware[INVENTORY_TEXT_MAX];     /* microcode */
-    char iommu[16];     /* "smmuv3", "smmuv2", "intel-vtd", "amd-vi", "none"; "" = unknown */
-    int sockets, cores; /* -1 = unknown */
+    char iommu[16]; /* "smmuv3", "smmuv2", "intel-vtd", "amd-vi", "none"; "" = unknown */
+    int sockets, cores, threads; /* -1 = unknown */
+};
+
+/* How near a NIC is to a GPU. */
+enum path_kind {
+    PATH_PIX,  /* one PCIe switch between them */
+    PATH_PXB,  /* more than one */
+    PATH_PHB,  /* the host bridge */
+    PATH_NODE, /* another host bridge of the same NUMA node */
+    PATH_SYS,  /* another NUMA node */
+};
+const char *path_kind_name(enum path_kind kind); /* "pix", ... */
+struct device_path {
+    char nic[PORT_ID_SIZE], gpu[PORT_ID_SIZE]; /* bus addresses */
+    int kind;                                  /* enum path_kind */
 };
 
 struct inventory {
@@ -90,6 +128,9 @@ struct inventory {
     struct gpu *gpus; /* sorted by id */
     size_t gpu_count;
     struct cpu cpu;
+    struct device_path *paths; /* in the order of the report */
+    size_t path_count;
+    char kernel[INVENTORY_TEXT_MAX]; /* release; "" = unknown */
 };
 
 ERR_MUST_CHECK enum err_code inventory_from_json(const json_t *document, struct inventory **out,

@@ -34,9 +34,34 @@ static void set_pcie(json_t *object, const struct pcie_link *link)
     set_int(pcie, "max_gen", link->max_gen);
     set_int(pcie, "current_width", link->current_width);
     set_int(pcie, "max_width", link->max_width);
+    if (link->aer)
+        json_object_set_new(pcie, "aer", json_true());
     if (json_object_size(pcie) > 0)
         json_object_set(object, "pcie", pcie);
     json_decref(pcie);
+}
+
+/* What the card is. */
+static void set_identity(json_t *item, const struct port *port)
+{
+    api_set_text(item, "part_number", port->part_number);
+    api_set_text(item, "serial", port->serial);
+    api_set_text(item, "pci_id", port->pci_id);
+    api_set_text(item, "mac", port->mac);
+    set_int(item, "sriov_total", port->sriov_total);
+    set_int(item, "sriov_enabled", port->sriov_enabled);
+    set_int(item, "ptp_index", port->ptp_index);
+}
+
+/* How it is connected. */
+static void set_surroundings(json_t *item, const struct port *port)
+{
+    api_set_text(item, "link", port->link_state);
+    api_set_text(item, "fec", port->fec);
+    api_set_text(item, "switch", port->switch_name);
+    api_set_text(item, "switch_port", port->switch_port);
+    set_int(item, "numa_node", port->numa_node);
+    set_int(item, "irq_vectors", port->irq_vectors);
 }
 
 static json_t *nic_to_json(const char *node, const struct port *port)
@@ -54,11 +79,36 @@ static json_t *nic_to_json(const char *node, const struct port *port)
     set_int(item, "speed_bps", port->speed_bps);
     set_int(item, "mtu_bytes", port->mtu_bytes);
     json_object_set_new(item, "virtual_function", json_boolean(port->virtual_function));
+    api_set_text(item, "physical_function", port->physical_function);
     set_pcie(item, &port->pcie);
+    set_identity(item, port);
+    set_surroundings(item, port);
     return item;
 }
 
-static json_t *gpu_to_json(const char *node, const struct gpu *gpu)
+/* The NICs that are as near as any: where its traffic should leave the host. */
+static void set_nearest(json_t *item, const struct inventory *inventory, const struct gpu *gpu)
+{
+    int best = PATH_SYS + 1;
+    json_t *nics = json_array();
+    for (size_t i = 0; i < inventory->path_count; i++) {
+        const struct device_path *path = &inventory->paths[i];
+        if (strcmp(path->gpu, gpu->id) != 0 || path->kind > best)
+            continue;
+        if (path->kind < best)
+            json_array_clear(nics);
+        best = path->kind;
+        json_array_append_new(nics, json_string(path->nic));
+    }
+    if (json_array_size(nics) > 0) {
+        json_object_set(item, "nearest_nics", nics);
+        api_set_text(item, "nearest_path", path_kind_name((enum path_kind)best));
+    }
+    json_decref(nics);
+}
+
+static json_t *gpu_to_json(const char *node, const struct inventory *inventory,
+                           const struct gpu *gpu)
 {
     json_t *item = json_pack("{ss, ss}", "node", node, "id", gpu->id);
     if (item == NULL)
@@ -69,15 +119,22 @@ static json_t *gpu_to_json(const char *node, const struct gpu *gpu)
     api_set_text(item, "driver", gpu->driver);
     set_int(item, "memory_bytes", gpu->memory_bytes);
     set_int(item, "nvlink_bps", gpu->nvlink_bps);
+    set_int(item, "nvlinks", gpu->nvlinks);
+    set_int(item, "nvlinks_active", gpu->nvlinks_active);
+    api_set_text(item, "serial", gpu->serial);
+    set_int(item, "numa_node", gpu->numa_node);
     set_pcie(item, &gpu->pcie);
+    set_nearest(item, inventory, gpu);
     return item;
 }
 
-static json_t *cpu_to_json(const char *node, const struct cpu *cpu)
+static json_t *cpu_to_json(const char *node, const struct inventory *inventory)
 {
+    const struct cpu *cpu = &inventory->cpu;
     json_t *item = json_pack("{ss}", "node", node);
     if (item == NULL)
         return NULL;
+    api_set_text(item, "kernel", inventory->kernel);
     api_set_text(item, "model", cpu->model);
     api_set_text(item, "vendor", cpu->vendor);
     api_set_text(item, "architecture", cpu->architecture);
@@ -85,6 +142,7 @@ static json_t *cpu_to_json(const char *node, const struct cpu *cpu)
     api_set_text(item, "iommu", cpu->iommu);
     set_int(item, "sockets", cpu->sockets);
     set_int(item, "cores", cpu->cores);
+    set_int(item, "threads", cpu->threads);
     return item;
 }
 
@@ -106,7 +164,7 @@ static bool add_gpus(struct list *list, const char *node, const struct inventory
     for (size_t i = 0; i < inventory->gpu_count; i++) {
         const struct gpu *gpu = &inventory->gpus[i];
         if (strcmp(gpu->id, after) > 0 &&
-            !page_add(list->page, gpu_to_json(node, gpu), "%s %s", node, gpu->id))
+            !page_add(list->page, gpu_to_json(node, inventory, gpu), "%s %s", node, gpu->id))
             return false;
     }
     return true;
@@ -117,7 +175,7 @@ static bool add_cpu(struct list *list, const char *node, const struct inventory 
 {
     if (!inventory->cpu.present || after[0] != '\0')
         return true;
-    return page_add(list->page, cpu_to_json(node, &inventory->cpu), "%s cpu", node);
+    return page_add(list->page, cpu_to_json(node, inventory), "%s cpu", node);
 }
 
 static bool on_node(void *arg, const char *node, const struct inventory *inventory)

@@ -20,6 +20,7 @@
 
 #define MBIT_BPS   INT64_C(1000000)
 #define TC_OFFLOAD "hw-tc-offload"
+#define LANES_MAX  64
 
 /* The request's header stands first and has the same number in every command. */
 #define HEADER_ATTR 1
@@ -46,6 +47,24 @@ enum err_code ethtool_decode_speed(const struct nlmsghdr *msg, int64_t *out_bps,
     uint32_t mbps = (uint32_t)SPEED_UNKNOWN;
     nlx_u32(tb[ETHTOOL_A_LINKMODES_SPEED], &mbps);
     *out_bps = mbps == 0 || mbps > INT32_MAX ? -1 : mbps * MBIT_BPS;
+    return ERR_OK;
+}
+
+enum err_code ethtool_decode_link(const struct nlmsghdr *msg, struct ethtool_link *out,
+                                  struct err *err)
+{
+    struct nlattr *tb[ETHTOOL_A_LINKMODES_MAX + 1];
+    uint8_t autoneg;
+    uint32_t lanes;
+    struct ethtool_link link = {.speed_bps = -1, .autoneg = -1, .lanes = -1};
+    enum err_code code = ethtool_decode_speed(msg, &link.speed_bps, err);
+    if (code != ERR_OK || !nlx_parse(msg, GENL_HDRLEN, tb, ETHTOOL_A_LINKMODES_MAX))
+        return code;
+    if (nlx_u8(tb[ETHTOOL_A_LINKMODES_AUTONEG], &autoneg) && autoneg <= 1)
+        link.autoneg = autoneg;
+    if (nlx_u32(tb[ETHTOOL_A_LINKMODES_LANES], &lanes) && lanes >= 1 && lanes <= LANES_MAX)
+        link.lanes = (int)lanes;
+    *out = link;
     return ERR_OK;
 }
 
@@ -81,8 +100,8 @@ enum err_code ethtool_decode_tc_offload(const struct nlmsghdr *msg, struct ethto
     return ERR_OK;
 }
 
-static enum err_code query(struct nlx *nlx, uint8_t command, const char *ifname,
-                           nlx_reply_fn *on_reply, void *arg, struct err *err)
+enum err_code ethtool_query(struct nlx *nlx, uint8_t command, const char *ifname,
+                            nlx_reply_fn *on_reply, void *arg, struct err *err)
 {
     uint16_t family;
     enum err_code code = nlx_family(nlx, ETHTOOL_GENL_NAME, &family, err);
@@ -92,17 +111,19 @@ static enum err_code query(struct nlx *nlx, uint8_t command, const char *ifname,
     return msg == NULL ? err_nomem(err) : nlx_txn(nlx, msg, on_reply, arg, err);
 }
 
-static enum err_code take_speed(void *arg, const struct nlmsghdr *msg, struct err *err)
+static enum err_code take_link(void *arg, const struct nlmsghdr *msg, struct err *err)
 {
-    return ethtool_decode_speed(msg, arg, err);
+    return ethtool_decode_link(msg, arg, err);
 }
 
-enum err_code ethtool_speed(struct nlx *nlx, const char *ifname, int64_t *out_bps, struct err *err)
+enum err_code ethtool_link(struct nlx *nlx, const char *ifname, struct ethtool_link *out,
+                           struct err *err)
 {
-    int64_t bps = -1;
-    enum err_code code = query(nlx, ETHTOOL_MSG_LINKMODES_GET, ifname, take_speed, &bps, err);
+    struct ethtool_link link = {.speed_bps = -1, .autoneg = -1, .lanes = -1};
+    enum err_code code =
+        ethtool_query(nlx, ETHTOOL_MSG_LINKMODES_GET, ifname, take_link, &link, err);
     if (code == ERR_OK)
-        *out_bps = bps;
+        *out = link;
     return code;
 }
 
@@ -115,7 +136,8 @@ enum err_code ethtool_tc_offload_get(struct nlx *nlx, const char *ifname,
                                      struct ethtool_tc_offload *out, struct err *err)
 {
     struct ethtool_tc_offload offload = {0};
-    enum err_code code = query(nlx, ETHTOOL_MSG_FEATURES_GET, ifname, take_offload, &offload, err);
+    enum err_code code =
+        ethtool_query(nlx, ETHTOOL_MSG_FEATURES_GET, ifname, take_offload, &offload, err);
     if (code == ERR_OK)
         *out = offload;
     return code;

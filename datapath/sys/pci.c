@@ -9,15 +9,17 @@
 
 int pci_gen_of_speed(const char *text)
 {
-    static const char *const speeds[] = {"2.5 ", "5.0 ", "8.0 ", "16.0 ", "32.0 ", "64.0 "};
-    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
-        if (strncmp(text, speeds[i], strlen(speeds[i])) == 0)
-            return (int)i + 1;
+    static const char *const speeds[] = {"2.5", "5.0", "8.0", "16.0", "32.0", "64.0"};
     /* Kernels before 5.10 wrote "5 GT/s". */
-    return strncmp(text, "5 GT", 4) == 0    ? 2
-           : strncmp(text, "8 GT", 4) == 0  ? 3
-           : strncmp(text, "16 GT", 5) == 0 ? 4
-                                            : -1;
+    static const char *const short_speeds[] = {"2.5", "5", "8", "16", "32", "64"};
+    size_t len = strcspn(text, " ");
+    if (strncmp(text + len, " GT/s", 5) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+        if ((strlen(speeds[i]) == len && strncmp(text, speeds[i], len) == 0) ||
+            (strlen(short_speeds[i]) == len && strncmp(text, short_speeds[i], len) == 0))
+            return (int)i + 1;
+    return -1;
 }
 
 static int read_gen(const char *root, const char *device, const char *name)

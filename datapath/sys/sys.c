@@ -3,7 +3,9 @@
  */
 #include "datapath/sys/sys.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +77,77 @@ bool sys_link_name(const char *root, const char *path, char *out, size_t size)
     memcpy(out, name, strlen(name) + 1);
     text_clean(out, "");
     return true;
+}
+
+enum err_code sys_read_head(const char *root, const char *path, char *out, size_t size,
+                            size_t *out_len, struct err *err)
+{
+    char full[SYS_PATH_MAX];
+    size_t len = 0;
+    ssize_t n = 0;
+    enum err_code code = full_path(root, path, full, err);
+    if (code != ERR_OK)
+        return code;
+    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, errno, "cannot open %s",
+                             path);
+    while (len < size - 1 &&
+           ((n = read(fd, out + len, size - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
+        len += n > 0 ? (size_t)n : 0;
+    int error = errno;
+    close(fd);
+    if (n < 0)
+        return err_set_errno(err, ERR_IO, error, "cannot read %s", path);
+    out[len] = '\0';
+    *out_len = len;
+    return ERR_OK;
+}
+
+void sys_list_release(struct sys_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->names[i]);
+    free(list->names);
+    *list = (struct sys_list){0};
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool add_name(struct sys_list *list, const char *name)
+{
+    if (list->count == SYS_LIST_MAX)
+        return false;
+    if (list->count % 64 == 0) {
+        char **grown = realloc(list->names, (list->count + 64) * sizeof(*grown));
+        if (grown == NULL)
+            return false;
+        list->names = grown;
+    }
+    char *copy = strdup(name);
+    if (copy == NULL)
+        return false;
+    list->names[list->count++] = copy;
+    return true;
+}
+
+void sys_list(const char *root, const char *path, struct sys_list *out)
+{
+    char full[SYS_PATH_MAX];
+    const struct dirent *entry;
+    *out = (struct sys_list){0};
+    DIR *folder = full_path(root, path, full, NULL) ? NULL : opendir(full);
+    if (folder == NULL)
+        return;
+    while (!out->truncated && (entry = readdir(folder)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            out->truncated = !add_name(out, entry->d_name);
+    closedir(folder);
+    if (out->count > 1)
+        qsort(out->names, out->count, sizeof(*out->names), compare_names);
 }
 
 bool sys_exists(const char *root, const char *path)

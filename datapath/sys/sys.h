@@ -22,7 +22,20 @@ ERR_MUST_CHECK enum err_code sys_write(const char *root, const char *path, const
                                        struct err *err);
 /* The last component of a symbolic link's target; false = no link. */
 bool sys_link_name(const char *root, const char *path, char *out, size_t size);
+/* The first bytes of a file of any size, binary or not; *out_len of them, and a NUL behind them. */
+ERR_MUST_CHECK enum err_code sys_read_head(const char *root, const char *path, char *out,
+                                           size_t size, size_t *out_len, struct err *err);
 bool sys_exists(const char *root, const char *path);
+/* The names in a folder, sorted, without "." and ".."; none when it cannot be read. */
+#define SYS_LIST_MAX 4096
+struct sys_list {
+    char **names; /* owned */
+    size_t count;
+    bool truncated; /* there are more than SYS_LIST_MAX, or memory is out */
+};
+void sys_list(const char *root, const char *path, struct sys_list *out);
+void sys_list_release(struct sys_list *list);
+#define OWN_SYS_LIST __attribute__((cleanup(sys_list_release)))
 bool sys_is_writable(const char *root, const char *path); /* by mode: any write bit */
 /* One folder below one that is there; that it is there already is fine. For configfs, where this
  * asks the kernel for an object: ERR_NOT_FOUND is its ENODEV or ENOENT. */

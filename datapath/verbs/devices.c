@@ -6,22 +6,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <infiniband/verbs.h>
 
 #include "base/own.h"
-#include "base/text.h"
-
-static json_t *text_json(const char *text, size_t max)
-{
-    char copy[128];
-    size_t len = strnlen(text, max < sizeof(copy) ? max : sizeof(copy) - 1);
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    text_clean(copy, "");
-    return json_string(copy);
-}
+#include "datapath/facts.h"
 
 static const char *state_name(enum ibv_port_state state)
 {
@@ -47,12 +39,6 @@ static const char *gid_type_name(uint32_t type)
     return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
 }
 
-static void set_text(json_t *object, const char *key, const char *text)
-{
-    if (text != NULL)
-        json_object_set_new(object, key, json_string(text));
-}
-
 static void put_gid(json_t *ports, const struct ibv_gid_entry *entry)
 {
     json_t *port = NULL, *each;
@@ -63,9 +49,9 @@ static void put_gid(json_t *ports, const struct ibv_gid_entry *entry)
     if (port == NULL || inet_ntop(AF_INET6, entry->gid.raw, gid, sizeof(gid)) == NULL)
         return;
     json_t *object = json_pack("{s:i,s:s}", "index", (int)entry->gid_index, "gid", gid);
-    set_text(object, "type", gid_type_name(entry->gid_type));
+    fact_text(object, "type", gid_type_name(entry->gid_type));
     if (entry->ndev_ifindex != 0 && if_indextoname(entry->ndev_ifindex, ifname) != NULL)
-        set_text(object, "netdev", ifname);
+        fact_text(object, "netdev", ifname);
     json_array_append_new(json_object_get(port, "gids"), object);
 }
 
@@ -85,6 +71,9 @@ static void put_gids(struct ibv_context *context, json_t *device, json_t *ports)
         put_gid(ports, &entries[i]);
 }
 
+/* What software devices say (rxe, siw). */
+#define NO_VENDOR 0xffffff
+
 static json_t *port_json(struct ibv_context *context, uint8_t number)
 {
     struct ibv_port_attr attr;
@@ -95,11 +84,32 @@ static json_t *port_json(struct ibv_context *context, uint8_t number)
         json_object_set_new(port, "problem", json_string(strerror(error)));
         return port;
     }
-    set_text(port, "state", state_name(attr.state));
-    set_text(port, "link_layer", link_layer_name(attr.link_layer));
-    if (mtu_bytes(attr.active_mtu) > 0)
-        json_object_set_new(port, "active_mtu", json_integer(mtu_bytes(attr.active_mtu)));
+    fact_text(port, "state", state_name(attr.state));
+    fact_text(port, "link_layer", link_layer_name(attr.link_layer));
+    fact_int(port, "active_mtu", mtu_bytes(attr.active_mtu), 1);
+    fact_int(port, "max_mtu", mtu_bytes(attr.max_mtu), 1);
     return port;
+}
+
+void verbs_guid_format(const void *guid, char out[VERBS_GUID_SIZE])
+{
+    const uint8_t *b = guid;
+    snprintf(out, VERBS_GUID_SIZE, "%02x%02x:%02x%02x:%02x%02x:%02x%02x", b[0], b[1], b[2], b[3],
+             b[4], b[5], b[6], b[7]);
+}
+
+static void put_guid(json_t *device, const char *key, uint64_t guid)
+{
+    char text[VERBS_GUID_SIZE];
+    verbs_guid_format(&guid, text);
+    fact_text(device, key, text);
+}
+
+static void put_hex(json_t *device, const char *key, uint32_t number)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "0x%04x", number);
+    json_object_set_new(device, key, json_string(text)); /* 0 is a revision */
 }
 
 static void put_device(struct ibv_context *context, json_t *device)
@@ -111,10 +121,17 @@ static void put_device(struct ibv_context *context, json_t *device)
         json_object_set_new(device, "problem", json_string(strerror(error)));
         return;
     }
-    if (attr.fw_ver[0] != '\0')
-        json_object_set_new(device, "fw_version", text_json(attr.fw_ver, sizeof(attr.fw_ver)));
-    json_object_set_new(device, "max_sge", json_integer(attr.max_sge));
-    json_object_set_new(device, "max_qp", json_integer(attr.max_qp));
+    attr.fw_ver[sizeof(attr.fw_ver) - 1] = '\0';
+    fact_text(device, "fw_version", attr.fw_ver);
+    put_guid(device, "node_guid", attr.node_guid);
+    put_guid(device, "sys_image_guid", attr.sys_image_guid);
+    if (attr.vendor_id != 0 && attr.vendor_id != NO_VENDOR) {
+        put_hex(device, "vendor_id", attr.vendor_id);
+        put_hex(device, "part_id", attr.vendor_part_id);
+        put_hex(device, "hw_version", attr.hw_ver);
+    }
+    fact_int(device, "max_sge", attr.max_sge, 1);
+    fact_int(device, "max_qp", attr.max_qp, 1);
     json_t *ports = json_array();
     for (uint8_t i = 1; i <= attr.phys_port_cnt && i <= VERBS_PORTS_MAX; i++)
         json_array_append_new(ports, port_json(context, i));
@@ -122,24 +139,19 @@ static void put_device(struct ibv_context *context, json_t *device)
     json_object_set_new(device, "ports", ports);
 }
 
-static json_t *device_json(struct ibv_device *device)
+static enum err_code ask(struct ibv_device *device, const char *name, json_t **out, struct err *err)
 {
-    json_t *object = json_object();
-    const char *name = ibv_get_device_name(device);
-    json_object_set_new(object, "name", text_json(name == NULL ? "" : name, 64));
     errno = 0;
     struct ibv_context *context = ibv_open_device(device);
-    if (context == NULL) {
-        json_object_set_new(object, "problem",
-                            json_sprintf("cannot be opened: %s", strerror(errno)));
-        return object;
-    }
-    put_device(context, object);
+    if (context == NULL)
+        return err_set_errno(err, ERR_IO, errno, "%s cannot be opened", name);
+    *out = json_object();
+    put_device(context, *out);
     ibv_close_device(context);
-    return object;
+    return ERR_OK;
 }
 
-enum err_code verbs_devices(json_t **out, struct err *err)
+enum err_code verbs_device(const char *name, json_t **out, struct err *err)
 {
     int count = 0;
     errno = 0;
@@ -149,12 +161,10 @@ enum err_code verbs_devices(json_t **out, struct err *err)
         return err_set_errno(err, error == ENOSYS || error == ENOENT ? ERR_UNSUPPORTED : ERR_IO,
                              error, "cannot list the verbs devices");
     }
-    OWN(json) json_t *array = json_array();
-    for (int i = 0; i < count && i < VERBS_DEVICES_MAX && array != NULL; i++)
-        json_array_append_new(array, device_json(list[i]));
+    enum err_code code = ERR_NOT_FOUND;
+    for (int i = 0; i < count && code == ERR_NOT_FOUND; i++)
+        if (strcmp(ibv_get_device_name(list[i]), name) == 0)
+            code = ask(list[i], name, out, err);
     ibv_free_device_list(list);
-    if (array == NULL)
-        return err_nomem(err);
-    *out = GIVE(array);
-    return ERR_OK;
+    return code == ERR_NOT_FOUND ? err_set(err, code, "%s is no verbs device", name) : code;
 }

@@ -8,13 +8,18 @@
 
 #include "base/err.h"
 
-#define VERBS_DEVICES_MAX 64
-#define VERBS_PORTS_MAX   16
-#define VERBS_GIDS_MAX    256 /* a device */
+#define VERBS_PORTS_MAX 16
+#define VERBS_GIDS_MAX  256 /* a device */
 
 /*
- * [{"name","fw_version","max_sge","max_qp","ports":[{"port","state","link_layer","active_mtu",
- * "gids":[{"index","gid","type","netdev"}]}]}]; what is unknown is absent. A device that cannot be
- * opened or asked stands there with "problem". ERR_UNSUPPORTED: this kernel has no verbs.
+ * {"fw_version", "node_guid", "sys_image_guid", "vendor_id", "part_id", "hw_version", "max_sge",
+ * "max_qp", "ports": [{"port", "state", "link_layer", "active_mtu", "max_mtu", "gids": [{"index",
+ * "gid", "type", "netdev"}]}], "problem"} of the device of this name; what is unknown is absent, a
+ * part that cannot be asked leaves "problem". May hang with its device. ERR_NOT_FOUND: no verbs
+ * device has the name; ERR_IO: it cannot be opened; ERR_UNSUPPORTED: this kernel has no verbs.
  */
-ERR_MUST_CHECK enum err_code verbs_devices(json_t **out, struct err *err);
+ERR_MUST_CHECK enum err_code verbs_device(const char *name, json_t **out, struct err *err);
+
+/* "f41d:6b03:00dc:f4f8" of eight bytes in network order. */
+#define VERBS_GUID_SIZE 20
+void verbs_guid_format(const void *guid, char out[VERBS_GUID_SIZE]);

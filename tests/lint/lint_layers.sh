@@ -53,6 +53,8 @@ door 'sqlite3\.h' db/
 door 'microhttpd\.h' server/http
 door 'netlink/' datapath/nl/
 door 'infiniband/' datapath/verbs/
+door 'hwloc' datapath/sys/topology
+door 'libudev\.h' datapath/sys/
 door 'curl/' base/http_
 door 'pcre2\.h' base/schema
 door 'sodium\.h' base/

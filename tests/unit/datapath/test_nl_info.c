@@ -11,6 +11,8 @@
 
 #include "datapath/nl/devlink.h"
 #include "datapath/nl/ethtool.h"
+#include "datapath/nl/ethtool_fec.h"
+#include "datapath/nl/ethtool_module.h"
 #include "datapath/nl/events.h"
 #include "datapath/nl/link.h"
 #include "datapath/nl/rdma.h"
@@ -138,6 +140,131 @@ static void unknown_speeds_are_unknown(void **state)
     }
 }
 
+static void a_link_tells_negotiation_and_lanes(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct ethtool_link link;
+    /* AUTONEG(2) 1, SPEED(5) 400000, DUPLEX(6) 1, LANES(9) 4 */
+    OWN(mem)
+    void *modes = message(0x15, "04010000 05000200 01000000 08000500 801a0600 05000600 01000000 "
+                                "08000900 04000000");
+    assert_ok(ethtool_decode_link(modes, &link, &err));
+    assert_int_equal(link.speed_bps, INT64_C(400000000000));
+    assert_int_equal(link.autoneg, 1);
+    assert_int_equal(link.lanes, 4);
+    OWN(mem) void *odd = message(0x15, "04010000 05000200 07000000 08000900 00000000");
+    assert_ok(ethtool_decode_link(odd, &link, &err));
+    assert_int_equal(link.autoneg, -1);
+    assert_int_equal(link.lanes, -1);
+}
+
+static struct nlmsghdr *fec_message(struct nl_msg *msg, bool nomask)
+{
+    /* MODES { [nomask] bits { bit { index 50, name "RS", value } bit { index 51, no value } } } */
+    struct nlattr *modes = nla_nest_start(msg, ETHTOOL_A_FEC_MODES);
+    if (nomask)
+        nla_put_flag(msg, ETHTOOL_A_BITSET_NOMASK);
+    struct nlattr *bits = nla_nest_start(msg, ETHTOOL_A_BITSET_BITS);
+    for (uint32_t index = 50; index <= 51; index++) {
+        struct nlattr *bit = nla_nest_start(msg, ETHTOOL_A_BITSET_BITS_BIT);
+        nla_put_u32(msg, ETHTOOL_A_BITSET_BIT_INDEX, index);
+        if (index == 50)
+            nla_put_flag(msg, ETHTOOL_A_BITSET_BIT_VALUE);
+        nla_nest_end(msg, bit);
+    }
+    nla_nest_end(msg, bits);
+    nla_nest_end(msg, modes);
+    nla_put_u8(msg, ETHTOOL_A_FEC_AUTO, 1);
+    nla_put_u32(msg, ETHTOOL_A_FEC_ACTIVE, 50);
+    return nlmsg_hdr(msg);
+}
+
+static void fec_tells_what_may_be_and_what_is(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct ethtool_fec fec;
+    OWN(nl_msg) struct nl_msg *masked = nlx_genl_new(0x15, ETHTOOL_MSG_FEC_GET, 0);
+    assert_ok(ethtool_decode_fec(fec_message(masked, false), &fec, &err));
+    assert_true(fec.automatic && fec.configured[1] && !fec.configured[2] && !fec.configured[0]);
+    assert_string_equal(ethtool_fec_name(fec.active), "rs");
+    OWN(nl_msg) struct nl_msg *listed = nlx_genl_new(0x15, ETHTOOL_MSG_FEC_GET, 0);
+    assert_ok(ethtool_decode_fec(fec_message(listed, true), &fec, &err));
+    assert_true(fec.configured[1] && fec.configured[2]);
+    OWN(mem) void *none = message(0x15, "1d010000");
+    assert_ok(ethtool_decode_fec(none, &fec, &err));
+    assert_null(ethtool_fec_name(fec.active));
+    assert_null(ethtool_fec_name(ETHTOOL_FEC_MODES));
+}
+
+static void a_port_may_have_no_clock(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    int index = 7;
+    OWN(mem) void *none = message(0x15, "19010000");
+    assert_ok(ethtool_decode_clock(none, &index, &err));
+    assert_int_equal(index, -1);
+    OWN(mem) void *first = message(0x15, "19010000 08000500 00000000");
+    assert_ok(ethtool_decode_clock(first, &index, &err));
+    assert_int_equal(index, 0);
+    OWN(mem) void *odd = message(0x15, "19010000 08000500 ffffffff");
+    assert_ok(ethtool_decode_clock(odd, &index, &err));
+    assert_int_equal(index, -1);
+}
+
+static void put_module_text(uint8_t *data, size_t at, const char *text)
+{
+    memset(data + at, ' ', 16);
+    memcpy(data + at, text, strlen(text));
+}
+
+static void modules_of_each_kind_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t id;
+        const char *kind;
+        size_t vendor, part, serial;
+    } kinds[] = {{0x03, "SFP", 20, 40, 68},
+                 {0x11, "QSFP28", 148, 168, 196},
+                 {0x18, "QSFP-DD", 129, 148, 166},
+                 {0x19, "OSFP", 129, 148, 166}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        uint8_t data[ETHTOOL_MODULE_BYTES] = {kinds[i].id};
+        struct ethtool_module module;
+        put_module_text(data, kinds[i].vendor, "Mellanox");
+        put_module_text(data, kinds[i].part, "MCP1600-C003E30L");
+        put_module_text(data, kinds[i].serial, "MT\xff\n1");
+        assert_true(ethtool_module_decode(data, &module));
+        assert_string_equal(module.kind, kinds[i].kind);
+        assert_string_equal(module.vendor, "Mellanox");
+        assert_string_equal(module.part, "MCP1600-C003E30L");
+        assert_string_equal(module.serial, "MT??1");
+    }
+    uint8_t unknown[ETHTOOL_MODULE_BYTES] = {0x7f};
+    struct ethtool_module module;
+    assert_false(ethtool_module_decode(unknown, &module));
+}
+
+static void a_modules_bytes_come_whole_or_not(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    uint8_t data[4];
+    OWN(mem) void *whole = message(0x15, "1f010000 08000700 11223344");
+    assert_ok(ethtool_decode_module(whole, data, 4, &err));
+    assert_int_equal(data[3], 0x44);
+    OWN(mem) void *fewer = message(0x15, "1f010000 07000700 11223300");
+    assert_fails(ethtool_decode_module(fewer, data, 4, &err), ERR_IO);
+    OWN(mem) void *none = message(0x15, "1f010000");
+    assert_fails(ethtool_decode_module(none, data, 4, &err), ERR_IO);
+    OWN(nl_msg) struct nl_msg *msg = ethtool_encode_module(0x15, "x", 128, 128);
+    assert_payload(msg, "1f010000 0c000180 06000200 78000000 08000200 80000000 08000300 80000000 "
+                        "05000400 00000000 05000500 00000000 05000600 50000000");
+}
+
 static void offload_may_be_possible_and_off(void **state)
 {
     (void)state;
@@ -214,7 +341,15 @@ static void decode_all(const struct nlmsghdr *msg)
     (void)!rdma_decode_device(msg, &device, NULL);
     (void)!rdma_decode_port(msg, &port, NULL);
     (void)!ethtool_decode_tc_offload(msg, &offload, NULL);
+    struct ethtool_link modes;
+    struct ethtool_fec fec;
+    uint8_t bytes[4];
+    int clock;
     (void)!ethtool_decode_speed(msg, &bps, NULL);
+    (void)!ethtool_decode_link(msg, &modes, NULL);
+    (void)!ethtool_decode_fec(msg, &fec, NULL);
+    (void)!ethtool_decode_clock(msg, &clock, NULL);
+    (void)!ethtool_decode_module(msg, bytes, sizeof(bytes), NULL);
 }
 
 static void maimed_replies_are_survived(void **state)
@@ -228,6 +363,8 @@ static void maimed_replies_are_survived(void **state)
         OWN(mem) void *memory = recorded(names[i]);
         maim(memory, decode_all);
     }
+    OWN(nl_msg) struct nl_msg *fec = nlx_genl_new(0x15, ETHTOOL_MSG_FEC_GET, 0);
+    maim(fec_message(fec, false), decode_all);
 }
 
 static void a_board_id_is_taken_from_where_it_stands(void **state)
@@ -275,6 +412,11 @@ int main(void)
         cmocka_unit_test(more_versions_than_fit_are_cut),
         cmocka_unit_test(ethtool_tells_speed_and_offload),
         cmocka_unit_test(unknown_speeds_are_unknown),
+        cmocka_unit_test(a_link_tells_negotiation_and_lanes),
+        cmocka_unit_test(fec_tells_what_may_be_and_what_is),
+        cmocka_unit_test(a_port_may_have_no_clock),
+        cmocka_unit_test(modules_of_each_kind_are_named),
+        cmocka_unit_test(a_modules_bytes_come_whole_or_not),
         cmocka_unit_test(offload_may_be_possible_and_off),
         cmocka_unit_test(rdma_devices_and_ports_decode),
         cmocka_unit_test(only_others_changes_are_news),
