@@ -5,6 +5,7 @@
 # shellcheck disable=SC1091
 . ./lib.sh
 . ./kmod_devlink.sh
+. ./kmod_offload.sh
 
 dcbjq() { # NETDEV FILTER
     dcbread "$1" | jq -c "$2"
@@ -110,6 +111,18 @@ test_dcb_dcbx() {
     dcb dcbx set dev solar0 lld-managed >/dev/null 2>&1
     is 'another DCBX mode is refused' "$(dcbjq solar0 .dcbx)" 9
     ok 'host and IEEE are accepted' dcb dcbx set dev solar0 host ieee
+    dcb pfc set dev solar0 prio-pfc all:off
+    poke solar0 dcbx_refuses 1
+    poke solar0 dcbx_mode 10
+    dcb pfc set dev solar0 prio-pfc 6:on >/dev/null 2>&1
+    dcb ets set dev solar0 prio-tc 7:0 >/dev/null 2>&1
+    is 'a port that the host does not manage refuses' \
+        "$(dcbjq solar0 '[.dcbx, .pfc.enabled, .ets.prio_tc[7]]')" '[10,[],7]'
+    dcb dcbx set dev solar0 host ieee
+    dcb pfc set dev solar0 prio-pfc 6:on
+    is 'and accepts after host and IEEE' "$(dcbjq solar0 '[.dcbx, .pfc.enabled]')" '[9,[6]]'
+    dcb pfc set dev solar0 prio-pfc 6:off
+    poke solar0 dcbx_refuses 0
     is 'a port that has no DCB says so' "$(dcbread lo 2>&1)" 'dcbread: lo: Operation not supported'
 }
 
@@ -323,7 +336,7 @@ test_reload() {
     result $code 'five reloads'
     is 'a new port has a clean table' "$(dcbjq solar0 .app)" '[]'
     rmmod solar_rdma
-    for bad in max_sge=257 qp_mtu=1500 qp_mtu=8192 cq_moderation=1001 pairs=0 pairs=9; do
+    for bad in max_sge=257 qp_mtu=1500 qp_mtu=8192 cq_moderation=1001 cc=4 pairs=0 pairs=9; do
         refused "load with $bad" . modprobe solar_rdma $bad
     done
     ok 'load with other values' \
@@ -334,12 +347,15 @@ test_reload() {
     is 'another firmware' \
         "$(ethtool -i solar0 | sed -n 's/^firmware-version: \([^ ]*\).*/\1/p')" 2.1.7
     rmmod solar_rdma
+    modprobe solar_rdma pairs=1 cc=2
+    test_cc_debugfs
+    rmmod solar_rdma
     is 'the sysctl left with the module' "$(ls /proc/sys/net/solar 2>/dev/null)" ''
 }
 
 [ $# -gt 0 ] || set -- identity dcb_app dcb_ets dcb_pfc dcb_maxrate dcb_buffer dcb_dcbx ethtool \
-    devlink flash activation devlink_params rates health tcam hardware_path parameters rxe htb \
-    unload_in_use reload
+    devlink flash activation devlink_params rates health tcam hardware_path parameters cc \
+    qdisc_offload htb_offload rxe htb unload_in_use reload
 for part; do
     echo "# $part"
     "test_$part"

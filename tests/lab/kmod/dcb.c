@@ -59,6 +59,12 @@ static int dcb_fault(struct solar_port *port, enum solar_op op)
 	return verdict == SOLAR_APPLY ? solar_fault_check(port, op) : verdict;
 }
 
+/* bnxt and ice take sets only while the host manages DCBX; mlx5 always does. */
+static bool is_refused(const struct solar_port *port)
+{
+	return port->dcbx_refuses && !(port->dcb.dcbx & DCB_CAP_DCBX_HOST);
+}
+
 static int get_ets(struct net_device *netdev, struct ieee_ets *ets)
 {
 	*ets = port_of(netdev)->dcb.ets;
@@ -91,6 +97,8 @@ static int set_ets(struct net_device *netdev, struct ieee_ets *ets)
 
 	if (err)
 		return err;
+	if (is_refused(port))
+		return -EINVAL;
 	verdict = dcb_fault(port, SOLAR_OP_ETS);
 	if (verdict != SOLAR_APPLY)
 		return min(verdict, 0);
@@ -119,9 +127,12 @@ static int get_pfc(struct net_device *netdev, struct ieee_pfc *pfc)
 static int set_pfc(struct net_device *netdev, struct ieee_pfc *pfc)
 {
 	struct solar_port *port = port_of(netdev);
-	int verdict = dcb_fault(port, SOLAR_OP_PFC);
 	bool changed = port->dcb.pfc_en != pfc->pfc_en;
+	int verdict;
 
+	if (is_refused(port))
+		return -EINVAL;
+	verdict = dcb_fault(port, SOLAR_OP_PFC);
 	if (verdict != SOLAR_APPLY)
 		return min(verdict, 0);
 	port->dcb.pfc_en = pfc->pfc_en;

@@ -141,6 +141,7 @@ static void device_files(struct dentry *dir, struct solar_port *port)
 	debugfs_create_file_unsafe("carrier", 0644, dir, port, &carrier_fops);
 	debugfs_create_file_unsafe("speed_mbps", 0644, dir, port, &speed_fops);
 	debugfs_create_file_unsafe("tcam_entries", 0644, dir, port, &tcam_fops);
+	debugfs_create_u32("qdiscs_offloaded", 0444, dir, &port->qdiscs_used);
 	debugfs_create_u32("tcam_used", 0444, dir, &port->tcam_used);
 	debugfs_create_u32("buffer_total", 0644, dir, &port->dcb.buffer.total_size);
 	debugfs_create_u32("pcie_gen", 0644, dir, &pcie->current_gen);
@@ -223,7 +224,8 @@ static const char *const op_names[SOLAR_OPS] = {
 	[SOLAR_OP_FEC] = "fec",		  [SOLAR_OP_LINK] = "link",
 	[SOLAR_OP_MTU] = "mtu",		  [SOLAR_OP_FLASH] = "flash",
 	[SOLAR_OP_RELOAD] = "reload",	  [SOLAR_OP_PARAM] = "param",
-	[SOLAR_OP_RATE] = "rate",
+	[SOLAR_OP_RATE] = "rate",	  [SOLAR_OP_CC] = "cc",
+	[SOLAR_OP_QDISC] = "qdisc",
 };
 
 static void fault_files(struct dentry *dir, struct solar_port *port)
@@ -240,6 +242,8 @@ static void fault_files(struct dentry *dir, struct solar_port *port)
 	debugfs_create_u32("op_delay_ms", 0644, dir, &port->op_delay_ms);
 	debugfs_create_u32("fcs_every", 0644, dir, &port->fcs_every);
 	debugfs_create_u32("ecn_every", 0644, dir, &port->ecn_every);
+	debugfs_create_u8("dcbx_mode", 0644, dir, &port->dcb.dcbx);
+	debugfs_create_bool("dcbx_refuses", 0644, dir, &port->dcbx_refuses);
 	debugfs_create_bool("pfc_resets_link", 0644, dir, &port->pfc_resets_link);
 }
 
@@ -279,6 +283,7 @@ void solar_debugfs_create(struct solar_port *port)
 	device_files(port->debugfs, port);
 	devlink_files(port->debugfs, port);
 	fault_files(port->debugfs, port);
+	solar_cc_debugfs(port);
 	counter_files(port->debugfs, &port->counters);
 }
 

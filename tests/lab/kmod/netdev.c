@@ -129,13 +129,13 @@ static void solar_get_stats64(struct net_device *netdev, struct rtnl_link_stats6
 
 static int solar_open(struct net_device *netdev)
 {
-	netif_start_queue(netdev);
+	netif_tx_start_all_queues(netdev);
 	return 0;
 }
 
 static int solar_stop(struct net_device *netdev)
 {
-	netif_stop_queue(netdev);
+	netif_tx_stop_all_queues(netdev);
 	return 0;
 }
 
@@ -152,9 +152,9 @@ static int solar_set_features(struct net_device *netdev, netdev_features_t wante
 {
 	struct solar_port *port = netdev_priv(netdev);
 
-	if (!(wanted & NETIF_F_HW_TC) && port->tcam_used) {
-		netdev_err(netdev, "hw-tc-offload stays on: %u TCAM entries in use\n",
-			   port->tcam_used);
+	if (!(wanted & NETIF_F_HW_TC) && (port->tcam_used || port->htb.on)) {
+		netdev_err(netdev, "hw-tc-offload stays on: %u TCAM entries in use, htb %s\n",
+			   port->tcam_used, port->htb.on ? "on" : "off");
 		return -EBUSY;
 	}
 	return 0;
@@ -200,6 +200,7 @@ static const struct net_device_ops solar_netdev_ops = {
 	.ndo_open = solar_open,
 	.ndo_stop = solar_stop,
 	.ndo_start_xmit = solar_xmit,
+	.ndo_select_queue = solar_select_queue,
 	.ndo_get_stats64 = solar_get_stats64,
 	.ndo_change_mtu = solar_change_mtu,
 	.ndo_change_carrier = solar_change_carrier,
@@ -266,7 +267,8 @@ static void port_init(struct solar_port *port)
 
 int solar_netdev_create(struct platform_device *pdev)
 {
-	struct net_device *netdev = alloc_etherdev(sizeof(struct solar_port));
+	struct net_device *netdev =
+		alloc_etherdev_mqs(sizeof(struct solar_port), 1 + SOLAR_HTB_LEAVES, 1);
 	struct solar_port *port;
 	int err;
 
@@ -278,6 +280,7 @@ int solar_netdev_create(struct platform_device *pdev)
 	port->pdev = pdev;
 	port->index = pdev->id;
 	port_init(port);
+	netif_set_real_num_tx_queues(netdev, 1);
 	netdev_setup(netdev, port);
 	err = solar_devlink_create(port);
 	if (err)
@@ -287,9 +290,16 @@ int solar_netdev_create(struct platform_device *pdev)
 	if (err)
 		goto no_netdev;
 	devlink_port_type_eth_set(&port->devlink_port, netdev);
+	err = solar_cc_create(port);
+	if (err)
+		goto no_cc;
 	platform_set_drvdata(pdev, port);
 	solar_devlink_publish(port);
 	return 0;
+
+no_cc:
+	devlink_port_type_clear(&port->devlink_port);
+	unregister_netdev(netdev);
 
 no_netdev:
 	solar_devlink_destroy(port);
@@ -302,6 +312,7 @@ void solar_netdev_destroy(struct solar_port *port)
 {
 	platform_set_drvdata(port->pdev, NULL);
 	solar_devlink_withdraw(port);
+	solar_cc_destroy(port);
 	devlink_port_type_clear(&port->devlink_port);
 	unregister_netdev(port->netdev);
 	solar_devlink_destroy(port);

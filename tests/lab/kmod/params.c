@@ -63,6 +63,15 @@ char *solar_fw_version = "2.1.8";
 module_param_named(fw_version, solar_fw_version, charp, 0444);
 MODULE_PARM_DESC(fw_version, "running and stored firmware version at load time (default 2.1.8)");
 
+static struct solar_range cc = { SOLAR_CC_SYSFS, "cc", 0, SOLAR_CC_MAX, false };
+module_param_cb(cc, &range_ops, &cc, 0444);
+MODULE_PARM_DESC(cc, "congestion control files: 1 ecn/ in sysfs, 2 cc_params in debugfs, 3 both");
+
+unsigned int solar_cc_views(void)
+{
+	return cc.value;
+}
+
 static int flow_steering;
 static int flow_steering_max = 2;
 

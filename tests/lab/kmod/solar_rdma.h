@@ -14,6 +14,8 @@
 #include <linux/workqueue.h>
 #include <net/devlink.h>
 
+struct tc_htb_qopt_offload;
+
 #define SOLAR_NAME "solar_rdma"
 #define SOLAR_PRIOS 8
 #define SOLAR_DSCPS 64
@@ -29,6 +31,12 @@
 #define SOLAR_FWS 2 /* firmware components */
 #define SOLAR_BOARD_ID "SOLAR-TEST-100G"
 #define SOLAR_VFS 2
+#define SOLAR_CC_VALUES 20
+#define SOLAR_CC_MAX (SOLAR_CC_SYSFS | SOLAR_CC_DEBUGFS)
+#define SOLAR_CC_SYSFS 1
+#define SOLAR_CC_DEBUGFS 2
+#define SOLAR_HTB_LEAVES 16 /* leaves of an offloaded htb; each has a queue after the first */
+#define SOLAR_QDISCS 32	    /* offloaded ets, tbf and red of a port */
 
 /* Every set operation that debugfs can make fail, be swallowed or be slow. */
 enum solar_op {
@@ -49,6 +57,8 @@ enum solar_op {
 	SOLAR_OP_RELOAD,
 	SOLAR_OP_PARAM,
 	SOLAR_OP_RATE,
+	SOLAR_OP_CC,
+	SOLAR_OP_QDISC, /* ets, tbf, red, htb */
 	SOLAR_OPS
 };
 
@@ -116,6 +126,30 @@ struct solar_vf {
 	struct devlink_port port;
 };
 
+struct solar_cc {
+	u32 values[SOLAR_CC_VALUES];
+	u8 np_enable, rp_enable; /* masks of priorities */
+	struct kobject *root, *folders[4]; /* each side and its enable folder */
+};
+
+struct solar_htb_class {
+	u16 classid; /* minor; 0: free */
+	u16 parent;
+	bool leaf;
+	u16 qid;
+	u64 rate, ceil;
+};
+
+struct solar_htb {
+	bool on;
+	u16 defcls;
+	struct solar_htb_class classes[2 * SOLAR_HTB_LEAVES]; /* writers hold rtnl */
+};
+
+struct solar_qdisc {
+	u32 handle; /* 0: free */
+};
+
 struct solar_port {
 	struct net_device *netdev;
 	struct platform_device *pdev;
@@ -158,6 +192,11 @@ struct solar_port {
 	struct devlink_health_reporter *health;
 	struct work_struct health_work;
 	u32 health_syndrome;
+	struct solar_cc cc;
+	struct solar_htb htb;
+	struct solar_qdisc qdiscs[SOLAR_QDISCS];
+	u32 qdiscs_used;
+	bool dcbx_refuses; /* as bnxt and ice: ets and pfc need host-managed IEEE mode */
 	bool health_recover_fails;
 };
 
@@ -165,6 +204,7 @@ struct solar_port {
 extern unsigned int solar_pairs;
 extern unsigned int solar_tcam_entries;
 extern char *solar_fw_version;
+unsigned int solar_cc_views(void);
 int solar_sysctl_register(void);
 void solar_sysctl_unregister(void);
 
@@ -240,6 +280,16 @@ int solar_rate_node_del(struct devlink_rate *node, void *priv, struct netlink_ex
 int solar_health_create(struct solar_port *port);
 void solar_health_destroy(struct solar_port *port);
 void solar_health_report(struct solar_port *port, u32 syndrome);
+
+/* cc.c */
+int solar_cc_create(struct solar_port *port);
+void solar_cc_destroy(struct solar_port *port);
+void solar_cc_debugfs(struct solar_port *port);
+
+/* qdisc.c, htb.c: the parts of solar_setup_tc() that are not flower */
+int solar_setup_qdisc(struct solar_port *port, enum tc_setup_type type, void *data);
+int solar_setup_htb(struct solar_port *port, struct tc_htb_qopt_offload *htb);
+u16 solar_select_queue(struct net_device *netdev, struct sk_buff *skb, struct net_device *sb_dev);
 
 /* sysfs.c: PCIe look-alike attributes of the platform device */
 extern const struct attribute_group *solar_device_groups[];

@@ -464,9 +464,16 @@ static int setup_block(struct solar_port *port, struct flow_block_offload *block
 
 int solar_setup_tc(struct net_device *netdev, enum tc_setup_type type, void *type_data)
 {
-	if (type != TC_SETUP_BLOCK)
-		return -EOPNOTSUPP;
-	return setup_block(netdev_priv(netdev), type_data);
+	struct solar_port *port = netdev_priv(netdev);
+
+	switch (type) {
+	case TC_SETUP_BLOCK:
+		return setup_block(port, type_data);
+	case TC_SETUP_QDISC_HTB:
+		return solar_setup_htb(port, type_data);
+	default:
+		return solar_setup_qdisc(port, type, type_data);
+	}
 }
 
 void solar_tcam_init(struct solar_port *port)
