@@ -311,6 +311,53 @@ test_htb() {
     tc qdisc del dev solar0 root
 }
 
+qp_counter() { # LINK FILTER: of its first counter, if it has one
+    rdma -j statistic qp show link "$1/1" | jq -r ".[0] // {} | $2"
+}
+
+# After test_rxe. Counters end with their queue pairs, so they are read while the test runs.
+test_qp_counters() {
+    ok 'counters per queue pair at one end' rdma statistic qp set link rxe0/1 auto type on
+    ok 'and at the other' rdma statistic qp set link rxe1/1 auto type on
+    poke solar0 ecn_every 1
+    poke solar1 fcs_every 50
+    pair_perftest 0 ib_write_bw -n 2000 -s 65536 --tclass=106 >/dev/null 2>&1 &
+    writer=$!
+    seen='' marked=''
+    for _ in $(seq 100); do
+        [ "$seen" = true ] || seen=$(qp_counter rxe0 \
+            '.tx_packets > 100 and .retransmits > 0 and .rx_packets > 0 and (.lqpn | length) == 1')
+        [ "$marked" = true ] || marked=$(qp_counter rxe1 '.rx_ecn_marked > 100')
+        [ "$seen $marked" != 'true true' ] || break
+        kill -0 $writer 2>/dev/null || break
+        sleep 0.1
+    done
+    is 'the sender counts packets and retransmits' "$seen" true
+    is 'the receiver counts ECN marks' "$marked" true
+    refused 'the module stays while a counter is bound' 'in use' rmmod solar_rdma
+    poke solar1 fcs_every 0
+    poke solar0 ecn_every 0
+    wait $writer
+    is 'no counter is left' "$(rdma -j statistic qp show | jq -c .)" '[]'
+}
+
+# One port of a pair goes and comes back while the other pairs work.
+test_rebind() {
+    bus=/sys/bus/platform/drivers/solar_rdma
+    ip link set solar4 up
+    ip link set solar5 up
+    is 'the pair has a link' "$(cat /sys/class/net/solar5/carrier)" 1
+    ok 'a port is unbound' sh -c "echo solar_rdma.4 >$bus/unbind"
+    ok 'its netdev is gone' [ ! -e /sys/class/net/solar4 ]
+    is 'its neighbour has no link' "$(cat /sys/class/net/solar5/carrier)" 0
+    is 'others have' "$(ip link set solar2 up; ip link set solar3 up
+        cat /sys/class/net/solar2/carrier)" 1
+    ok 'it is bound again' sh -c "echo solar_rdma.4 >$bus/bind"
+    ip link set solar4 up
+    is 'and wired' "$(cat /sys/class/net/solar4/carrier /sys/class/net/solar5/carrier |
+        tr '\n' ' ')" '1 1 '
+}
+
 # Traffic, rows in the TCAM and a reader of every table, while the module goes.
 test_unload_in_use() {
     ip link set solar2 up
@@ -355,7 +402,7 @@ test_reload() {
 
 [ $# -gt 0 ] || set -- identity dcb_app dcb_ets dcb_pfc dcb_maxrate dcb_buffer dcb_dcbx ethtool \
     devlink flash activation devlink_params rates health tcam hardware_path parameters cc \
-    qdisc_offload htb_offload rxe htb unload_in_use reload
+    qdisc_offload htb_offload rxe qp_counters htb rebind unload_in_use reload
 for part; do
     echo "# $part"
     "test_$part"

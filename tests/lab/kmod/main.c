@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Module entry: the platform devices, their driver, and the wires between neighbours. */
 #include <linux/module.h>
+#include <rdma/ib_verbs.h>
 
 #include "solar_rdma.h"
 
 static struct platform_device *devices[SOLAR_MAX_PORTS];
+static DEFINE_MUTEX(wires_lock);
+
+/* Each port is wired when the second of a pair is bound, and cut when the first of them goes. */
+static void wire(struct platform_device *pdev)
+{
+	struct platform_device *other;
+
+	mutex_lock(&wires_lock);
+	other = devices[pdev->id ^ 1];
+	if (other && platform_get_drvdata(other))
+		solar_ports_join(platform_get_drvdata(pdev), platform_get_drvdata(other));
+	mutex_unlock(&wires_lock);
+}
 
 static int solar_probe(struct platform_device *pdev)
 {
-	struct solar_port *port;
 	int err = solar_netdev_create(pdev);
 
 	if (err)
 		return err;
-	port = platform_get_drvdata(pdev);
-	solar_debugfs_create(port);
+	solar_debugfs_create(platform_get_drvdata(pdev));
+	wire(pdev);
 	return 0;
 }
 
@@ -22,6 +35,10 @@ static int solar_remove(struct platform_device *pdev)
 {
 	struct solar_port *port = platform_get_drvdata(pdev);
 
+	mutex_lock(&wires_lock);
+	solar_ports_join(port, NULL);
+	platform_set_drvdata(pdev, NULL);
+	mutex_unlock(&wires_lock);
 	solar_debugfs_destroy(port);
 	solar_netdev_destroy(port);
 	return 0;
@@ -33,20 +50,13 @@ static struct platform_driver solar_driver = {
 	.driver = {
 		.name = SOLAR_NAME,
 		.dev_groups = solar_device_groups,
-		/* The devices are made only to be bound: by hand would leave unwired halves. */
-		.suppress_bind_attrs = true,
 	},
 };
 
-/* Wires are cut before anything is freed: a port may outlive its peer only unjoined. */
 static void devices_remove(void)
 {
 	unsigned int i;
 
-	for (i = 0; i + 1 < SOLAR_MAX_PORTS; i += 2) {
-		if (devices[i] && devices[i + 1])
-			solar_ports_join(platform_get_drvdata(devices[i]), NULL);
-	}
 	for (i = 0; i < SOLAR_MAX_PORTS; i++) {
 		if (devices[i])
 			platform_device_unregister(devices[i]);
@@ -68,9 +78,6 @@ static int devices_create(void)
 		if (!platform_get_drvdata(pdev))
 			return -ENODEV; /* the probe failed and has said why */
 	}
-	for (i = 0; i < 2 * solar_pairs; i += 2)
-		solar_ports_join(platform_get_drvdata(devices[i]),
-				 platform_get_drvdata(devices[i + 1]));
 	return 0;
 }
 
@@ -87,6 +94,9 @@ static int __init solar_init(void)
 	err = solar_sysctl_register();
 	if (err)
 		return err;
+	err = ib_register_client(&solar_qp_client);
+	if (err)
+		goto no_client;
 	solar_debugfs_root_create();
 	err = platform_driver_register(&solar_driver);
 	if (err)
@@ -101,6 +111,8 @@ no_devices:
 	platform_driver_unregister(&solar_driver);
 no_driver:
 	solar_debugfs_root_destroy();
+	ib_unregister_client(&solar_qp_client);
+no_client:
 	solar_sysctl_unregister();
 	return err;
 }
@@ -109,6 +121,7 @@ static void __exit solar_exit(void)
 {
 	devices_remove();
 	platform_driver_unregister(&solar_driver);
+	ib_unregister_client(&solar_qp_client);
 	solar_debugfs_root_destroy();
 	solar_sysctl_unregister();
 }

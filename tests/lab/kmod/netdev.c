@@ -45,6 +45,7 @@ static void receive(struct solar_port *port, struct sk_buff *skb, const struct s
 	struct solar_counters *c = &port->counters;
 	struct solar_decision hit = {};
 	unsigned int len = skb->len, prio = solar_dcb_prio(port, skb, key->tos, is_ip(key));
+	bool marked;
 
 	if (nth(&port->fcs_tick, READ_ONCE(port->fcs_every))) {
 		drop_rx(port, skb, &c->fcs);
@@ -57,8 +58,10 @@ static void receive(struct solar_port *port, struct sk_buff *skb, const struct s
 		drop_rx(port, skb, &c->prio[prio].rx_discards);
 		return;
 	}
-	if (is_ip(key) && skb_get_dsfield(skb) >= 0 && INET_ECN_is_ce(skb_get_dsfield(skb)))
+	marked = is_ip(key) && skb_get_dsfield(skb) >= 0 && INET_ECN_is_ce(skb_get_dsfield(skb));
+	if (marked)
 		atomic64_inc(&c->rx_ecn_marked);
+	solar_qp_count(port, skb, key, false, marked);
 	if (dev_forward_skb(port->netdev, skb) != NET_RX_SUCCESS) {
 		atomic64_inc(&c->rx_dropped);
 		return;
@@ -83,6 +86,7 @@ static void transmit(struct solar_port *port, struct sk_buff *skb, const struct 
 	}
 	mark_ecn(port, skb, key);
 	skb_tx_timestamp(skb);
+	solar_qp_count(port, skb, key, true, false);
 	atomic64_inc(&c->tx_packets);
 	atomic64_add(len, &c->tx_bytes);
 	atomic64_inc(&c->prio[prio].tx_packets);
@@ -161,7 +165,8 @@ static int solar_set_features(struct net_device *netdev, netdev_features_t wante
 }
 
 /*
- * A cable has one state: both ends follow. Firmware that came up dead at one end keeps it down.
+ * A cable has one state: both ends follow. Without a neighbour, or with firmware that came up dead
+ * at one end, it stays down.
  * Under the rtnl lock, which also holds the peer.
  */
 void solar_port_set_carrier(struct solar_port *port, bool up)
@@ -169,7 +174,7 @@ void solar_port_set_carrier(struct solar_port *port, bool up)
 	struct solar_port *ends[] = { port, rtnl_dereference(port->peer) };
 	unsigned int i;
 
-	if (up && (port->link_dead || (ends[1] && ends[1]->link_dead)))
+	if (up && (!ends[1] || port->link_dead || ends[1]->link_dead))
 		return;
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
 		if (!ends[i] || netif_carrier_ok(ends[i]->netdev) == up)
@@ -210,6 +215,11 @@ static const struct net_device_ops solar_netdev_ops = {
 	.ndo_setup_tc = solar_setup_tc,
 	.ndo_get_devlink_port = solar_get_devlink_port,
 };
+
+bool solar_is_netdev(const struct net_device *netdev)
+{
+	return netdev->netdev_ops == &solar_netdev_ops;
+}
 
 /* b NULL: cut the wire of a. */
 void solar_ports_join(struct solar_port *a, struct solar_port *b)
@@ -310,7 +320,6 @@ no_devlink:
 
 void solar_netdev_destroy(struct solar_port *port)
 {
-	platform_set_drvdata(port->pdev, NULL);
 	solar_devlink_withdraw(port);
 	solar_cc_destroy(port);
 	devlink_port_type_clear(&port->devlink_port);

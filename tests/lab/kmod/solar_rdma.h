@@ -15,6 +15,7 @@
 #include <net/devlink.h>
 
 struct tc_htb_qopt_offload;
+struct ib_client;
 
 #define SOLAR_NAME "solar_rdma"
 #define SOLAR_PRIOS 8
@@ -196,6 +197,7 @@ struct solar_port {
 	struct solar_htb htb;
 	struct solar_qdisc qdiscs[SOLAR_QDISCS];
 	u32 qdiscs_used;
+	struct solar_qps __rcu *qps; /* counters per queue pair: qp.c */
 	bool dcbx_refuses; /* as bnxt and ice: ets and pfc need host-managed IEEE mode */
 	bool health_recover_fails;
 };
@@ -210,6 +212,7 @@ void solar_sysctl_unregister(void);
 
 /* netdev.c */
 int solar_netdev_create(struct platform_device *pdev);
+bool solar_is_netdev(const struct net_device *netdev);
 void solar_netdev_destroy(struct solar_port *port);
 void solar_ports_join(struct solar_port *a, struct solar_port *b);
 void solar_port_set_carrier(struct solar_port *port, bool up);
@@ -285,6 +288,11 @@ void solar_health_report(struct solar_port *port, u32 syndrome);
 int solar_cc_create(struct solar_port *port);
 void solar_cc_destroy(struct solar_port *port);
 void solar_cc_debugfs(struct solar_port *port);
+
+/* qp.c: registered while the module is loaded */
+extern struct ib_client solar_qp_client;
+void solar_qp_count(struct solar_port *port, struct sk_buff *skb, const struct solar_key *key,
+		    bool tx, bool marked);
 
 /* qdisc.c, htb.c: the parts of solar_setup_tc() that are not flower */
 int solar_setup_qdisc(struct solar_port *port, enum tc_setup_type type, void *data);
