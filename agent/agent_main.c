@@ -82,9 +82,12 @@ static enum err_code make_provider(const struct agent_options *options, struct d
 static enum err_code make_flasher(const struct agent_options *options, struct dp *dp,
                                   struct flasher **out, struct err *err)
 {
-    if (options->once || !options->sim)
+    if (options->once)
         return ERR_OK;
-    return flash_sim_new(dp, out, err);
+    if (options->sim)
+        return flash_sim_new(dp, out, err);
+    const struct flash_linux_config config = {.root = options->root};
+    return flash_linux_new(&config, out, err);
 }
 
 static enum err_code make_link(const struct agent_options *options, struct loop *loop,

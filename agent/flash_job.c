@@ -53,7 +53,7 @@ static enum err_code offered(struct flash_job *job, struct err *err)
     enum err_code code = identify(job, err);
     if (code == ERR_OK)
         code = links(job, err);
-    return code == ERR_OK ? flasher->ops->check(flasher, job->task.device, err) : code;
+    return code == ERR_OK ? flasher->ops->check(flasher, job->task.device, NULL, err) : code;
 }
 
 static enum err_code fetching(struct flash_job *job, struct err *err)
@@ -69,11 +69,14 @@ static enum err_code fetching(struct flash_job *job, struct err *err)
 
 static enum err_code checking(struct flash_job *job, struct err *err)
 {
+    struct flasher *flasher = job->tools->flasher;
     char path[KEEP_PATH_MAX];
     enum err_code code = flash_image_path(job->folder, &job->task.image, path, err);
     if (code == ERR_OK)
         code = flash_image_check(path, &job->task.image, err);
-    return code == ERR_OK ? identify(job, err) : code;
+    if (code == ERR_OK)
+        code = identify(job, err);
+    return code == ERR_OK ? flasher->ops->check(flasher, job->task.device, path, err) : code;
 }
 
 static enum err_code draining(struct flash_job *job, struct err *err)

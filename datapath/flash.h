@@ -1,7 +1,8 @@
 #pragma once
 /*
  * datapath/flash.h - the flash contract: what the agent's firmware worker needs of a device. A
- * sibling of dp.h. Provider: flash_sim.
+ * sibling of dp.h with the same
+ * providers: flash_linux (devlink, else mstflint), flash_sim.
  *
  * Threads: any, one call of a flasher at a time. Blocking: identify, users, links and check as long
  * as DP_DEADLINE_MS a request; write and activate as long as the device takes, at most their
@@ -57,9 +58,11 @@ struct flasher_ops {
     /* ERR_NOT_FOUND: no such device. What it does not say is "". */
     enum err_code (*identify)(struct flasher *flasher, const char *device,
                               struct flash_identity *out, struct err *err);
-    /* Whether write() has a way, without writing. ERR_UNSUPPORTED: neither devlink nor a tool can.
-     */
-    enum err_code (*check)(struct flasher *flasher, const char *device, struct err *err);
+    /* Whether write() has a way, without writing, and takes the image of `path` as far as one can
+     * tell (NULL: it is not there yet). ERR_UNSUPPORTED: neither devlink nor a tool can;
+     * ERR_INVALID: the image is not for this device. */
+    enum err_code (*check)(struct flasher *flasher, const char *device, const char *path,
+                           struct err *err);
     /* How many queue pairs of user programs are on the device. */
     enum err_code (*users)(struct flasher *flasher, const char *device, int *out_count,
                            struct err *err);
@@ -90,3 +93,10 @@ OWN_DEFINE(flasher, struct flasher *, flasher_free)
 struct dp;
 /* Over dp_sim: devices "sim.0", ... The simulator outlives it. */
 ERR_MUST_CHECK enum err_code flash_sim_new(struct dp *sim, struct flasher **out, struct err *err);
+
+struct flash_linux_config {
+    const char *root;     /* prefix of /sys, /lib/firmware for tests; NULL = "" */
+    const char *mstflint; /* the tool; NULL = "mstflint" in the PATH */
+};
+ERR_MUST_CHECK enum err_code flash_linux_new(const struct flash_linux_config *config,
+                                             struct flasher **out, struct err *err);

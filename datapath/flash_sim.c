@@ -125,8 +125,10 @@ static enum err_code sim_identify(struct flasher *flasher, const char *device,
     return ERR_OK;
 }
 
-static enum err_code sim_can_flash(struct flasher *flasher, const char *device, struct err *err)
+static enum err_code sim_can_flash(struct flasher *flasher, const char *device, const char *path,
+                                   struct err *err)
 {
+    (void)path; /* as devlink: the device looks at it when it is written */
     if (take(flasher, device, err) == NULL)
         return ERR_NOT_FOUND;
     give(flasher);

@@ -1,0 +1,115 @@
+/*
+ * datapath/sys/child.c - see child.h.
+ */
+#include "datapath/sys/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+
+extern char **environ;
+
+static void close_pair(int pipe_fd[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (pipe_fd[i] >= 0)
+            close(pipe_fd[i]);
+}
+
+static int spawn(const char *const *argv, const int pipe_fd[2], pid_t *out)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigfillset(&defaults);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigmask(&attr, &none); /* the worker's thread blocks all signals */
+    posix_spawnattr_setsigdefault(&attr, &defaults);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDERR_FILENO);
+    int error =
+        posix_spawnp(out, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attr);
+    return error;
+}
+
+/* Until the output ends; false: the deadline passed. */
+static bool collect(const struct child *child, int fd, char *text, size_t *len)
+{
+    struct clock *clock = clock_system();
+    int64_t end_ns = clock->mono_ns(clock) + child->deadline_ms * NS_PER_MS;
+    char part[4096];
+    for (;;) {
+        int64_t left_ms = (end_ns - clock->mono_ns(clock)) / NS_PER_MS;
+        if (left_ms <= 0)
+            return false;
+        int ready = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, (int)left_ms);
+        ssize_t n = ready > 0 ? read(fd, part, sizeof(part)) : -1;
+        if (ready > 0 && n == 0)
+            return true;
+        if (n <= 0)
+            continue;
+        size_t room = CHILD_OUTPUT_MAX - *len, kept = (size_t)n < room ? (size_t)n : room;
+        memcpy(text + *len, part, kept);
+        *len += kept;
+        if (child->output != NULL)
+            child->output(child->arg, part, (size_t)n);
+    }
+}
+
+static int wait_status(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+enum err_code child_run(const struct child *child, int *out_status, char **out_text,
+                        size_t *out_len, struct err *err)
+{
+    const char *name = child->argv[0];
+    OWN(str) char *text = malloc(CHILD_OUTPUT_MAX + 1);
+    int pipe_fd[2] = {-1, -1};
+    pid_t pid = -1;
+    size_t len = 0;
+    if (text == NULL)
+        return err_nomem(err);
+    if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+        return err_set_errno(err, ERR_IO, errno, "cannot make a pipe for %s", name);
+    int error = spawn(child->argv, pipe_fd, &pid);
+    if (error != 0) {
+        close_pair(pipe_fd);
+        return err_set_errno(err, error == ENOENT ? ERR_NOT_FOUND : ERR_IO, error,
+                             "cannot start %s", name);
+    }
+    close(pipe_fd[1]);
+    pipe_fd[1] = -1;
+    bool ended = collect(child, pipe_fd[0], text, &len);
+    if (!ended)
+        kill(pid, SIGKILL);
+    close_pair(pipe_fd);
+    int status = wait_status(pid);
+    if (!ended)
+        return err_set(err, ERR_UNAVAILABLE, "%s did not end within %d ms and was killed", name,
+                       child->deadline_ms);
+    text[len] = '\0';
+    *out_status = status;
+    *out_len = len;
+    *out_text = GIVE(text);
+    return ERR_OK;
+}
