@@ -134,8 +134,8 @@ void flash_move(struct flash *flash, enum flash_phase to)
 
 void flash_wait(struct flash *flash, int64_t delay_ns, const char *why)
 {
-    if (flash->config.look_ns < delay_ns)
-        delay_ns = flash->config.look_ns;
+    if (flash->config.look_ns < FLASH_LOOK_NS) /* as much shorter as the looks are */
+        delay_ns = delay_ns / (FLASH_LOOK_NS / flash->config.look_ns);
     text_copy(flash->waits_for, sizeof(flash->waits_for), why);
     flash->wants_job = true;
     flash->retry_ns = flash_now_ns(flash) + delay_ns;
