@@ -23,8 +23,8 @@
 #include "base/text.h"
 #include "fleet/version.h"
 
-/* A node that comes back after that may still say how it ended. */
-#define TASK_WRITES 2 /* deadlines of a task: until the flash begins, and from there to its end */
+#define PROGRESS_STEP  10 /* per cent: an event each */
+#define TASK_DEADLINES 2  /* of a task: until the flash begins, and from there to its end */
 
 /* Halting ------------------------------------------------------------------------------------- */
 
@@ -80,7 +80,8 @@ static void offer(struct campaign *c, size_t index, int64_t now_ns,
     struct campaign_device *device = &c->devices[index];
     campaign_move_device(c, index, CAMPAIGN_DEVICE_OFFERED);
     device->deadline_ns = phase_end(c, CAMPAIGN_DEVICE_OFFERED, now_ns);
-    device->end_ns = now_ns + TASK_WRITES * c->settings.deadline_ns + c->settings.phase_deadline_ns;
+    device->end_ns =
+        now_ns + TASK_DEADLINES * c->settings.deadline_ns + c->settings.phase_deadline_ns;
     campaign_act(actions, CAMPAIGN_TASK, index);
     campaign_say(actions, index, "firmware.device", "%s %.64s: offered", device->node,
                  device->device);
@@ -263,14 +264,18 @@ static void keep_versions(struct campaign_device *device, const struct flash_rep
 
 /* Within a phase the node's clock goes on, and only a figure that moves is progress. */
 static bool go_on(struct campaign *c, size_t index, const struct flash_report *report,
-                  int64_t now_ns)
+                  const struct campaign_now *now, struct campaign_actions *actions)
 {
     struct campaign_device *device = &c->devices[index];
     if (report->at_us <= device->at_us)
         return false;
     if (report->percent >= 0 && report->percent != device->percent) {
+        if (report->percent / PROGRESS_STEP != device->percent / PROGRESS_STEP)
+            campaign_say(actions, index, "firmware.progress", "%s %.64s: %s %d %%", device->node,
+                         device->device, campaign_device_state_name(device->state),
+                         report->percent);
         device->percent = report->percent;
-        device->deadline_ns = phase_end(c, device->state, now_ns);
+        device->deadline_ns = phase_end(c, device->state, now->mono_ns);
     }
     keep_versions(device, report);
     return true;
@@ -326,7 +331,7 @@ bool campaign_report(struct campaign *c, size_t index, const struct flash_report
     if (to == CAMPAIGN_DEVICE_STATE_COUNT)
         return false;
     if (to == device->state && campaign_device_is_active(to))
-        return go_on(c, index, report, now->mono_ns);
+        return go_on(c, index, report, now, actions);
     if (!campaign_device_may_move(device->state, to) || device->state == CAMPAIGN_DEVICE_WAITING)
         return false;
     if (!campaign_device_is_active(to)) {

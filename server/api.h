@@ -76,6 +76,18 @@ void api_images_list(struct request *request);
 void api_image_get(struct request *request);
 void api_image_content(struct request *request);
 void api_image_delete(struct request *request);
+/* api_campaigns.c */
+void api_campaigns_list(struct request *request);
+void api_campaign_post(struct request *request);
+void api_campaign_get(struct request *request);
+void api_campaign_devices(struct request *request);
+void api_campaign_start(struct request *request);
+void api_campaign_pause(struct request *request);
+void api_campaign_resume(struct request *request);
+void api_campaign_cancel(struct request *request);
+/* api_flash.c */
+void api_flash_task(struct request *request);
+void api_flash_report(struct request *request);
 /* api_compliance.c */
 void api_firmware_compliance(struct request *request);
 /* api_switches.c */

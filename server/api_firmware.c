@@ -12,6 +12,7 @@
 #include "db/catalogue.h"
 #include "fleet/firmware.h"
 #include "server/api.h"
+#include "server/campaigns.h"
 #include "server/http_intake.h"
 #include "server/image_params.h"
 #include "server/images.h"
@@ -349,6 +350,18 @@ static enum err_code check_needed(struct db_tx *tx, struct image_delete *del, st
                        component, del->minimum);
 }
 
+/* A campaign that is not over brings it to devices. */
+static enum err_code check_unused(struct image_delete *del, struct err *err)
+{
+    const struct campaign *c = campaigns_of_image(del->base.app->world, del->id);
+    if (c == NULL)
+        return ERR_OK;
+    return task_refuse(&del->base, 409, "image-in-use", err,
+                       "firmware campaign c-%lld, which is %s, brings this image to devices; let "
+                       "it end, or cancel it",
+                       (long long)c->number, campaign_state_name(c->state));
+}
+
 static enum err_code run_delete(struct db_tx *tx, struct task *task, struct err *err)
 {
     struct image_delete *del = (struct image_delete *)task;
@@ -362,6 +375,8 @@ static enum err_code run_delete(struct db_tx *tx, struct task *task, struct err 
         code = err_nomem(err);
     if (code == ERR_OK)
         code = task_check_match(task, "the image", IMAGE_REVISION, err);
+    if (code == ERR_OK)
+        code = check_unused(del, err);
     if (code == ERR_OK)
         code = check_needed(tx, del, err);
     if (code == ERR_OK)

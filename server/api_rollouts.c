@@ -7,6 +7,7 @@
 
 #include "db/tables.h"
 #include "server/api.h"
+#include "server/campaigns.h"
 #include "server/page.h"
 #include "server/pipeline.h"
 #include "server/rollout_pick.h"
@@ -221,6 +222,12 @@ static enum err_code check_returnable(struct verb_task *vt, struct rollout *r, s
                                "node %s was given another plan since, or is in another rollout: "
                                "change what is wanted of it instead",
                                node->name);
+        const struct campaign *campaign = campaigns_on(app->world, node->name);
+        if (campaign != NULL)
+            return task_refuse(task, 409, "node-in-campaign", err,
+                               "node %s is being flashed by firmware campaign c-%lld: wait until "
+                               "it has ended there",
+                               node->name, (long long)campaign->number);
         if (strcmp(node->receipt.digest, r->nodes[i].before) == 0)
             rollout_tell(r, i, node, app->clock->mono_ns(app->clock));
     }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/finding.h"
+#include "fleet/campaign.h"
 #include "fleet/receipt.h"
 
 #define COUNTERS_RULES_MAX 64 /* of fleet/rules.h; the place behind them counts what is no rule */
@@ -16,6 +17,9 @@ struct counters {
     _Atomic uint64_t receipts[RECEIPT_RESULT_COUNT];
     _Atomic uint64_t drifts; /* nodes found to differ from their plan */
     _Atomic uint64_t refusals[COUNTERS_RULES_MAX + 1];
+    _Atomic uint32_t campaigns[CAMPAIGN_STATE_COUNT];      /* of firmware, not over: as of now */
+    _Atomic uint32_t flashing;                             /* devices at work as of now */
+    _Atomic uint64_t flashes[CAMPAIGN_DEVICE_STATE_COUNT]; /* ended tasks by outcome */
 };
 
 void counters_receipt(struct counters *counters, enum receipt_result result);

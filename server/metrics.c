@@ -77,6 +77,22 @@ static void add_counters(struct text *text, const struct counters *counters)
         counters->refusals[COUNTERS_RULES_MAX]);
 }
 
+static void add_campaigns(struct text *text, const struct counters *counters)
+{
+    family(text, "firmware_campaigns", "gauge", "Firmware campaigns that are not over, by state.");
+    for (int i = 0; i < CAMPAIGN_STATE_COUNT; i++)
+        if (!campaign_is_over((enum campaign_state)i))
+            put(text, "stellar_firmware_campaigns{state=\"%s\"} %" PRIu32 "\n",
+                campaign_state_name((enum campaign_state)i), counters->campaigns[i]);
+    add(text, "firmware_devices_at_work", "gauge", "Devices that are being flashed.",
+        (double)counters->flashing);
+    family(text, "firmware_devices_total", "counter",
+           "Devices of campaigns that ended, by outcome.");
+    for (int i = CAMPAIGN_DEVICE_SUCCESS; i < CAMPAIGN_DEVICE_STATE_COUNT; i++)
+        put(text, "stellar_firmware_devices_total{outcome=\"%s\"} %" PRIu64 "\n",
+            campaign_device_state_name((enum campaign_device_state)i), counters->flashes[i]);
+}
+
 static void add_answers(struct text *text, const struct http_stats *http)
 {
     static const char *const methods[HTTP_METHODS] = {"GET",   "HEAD",   "PUT",     "POST",
@@ -164,6 +180,7 @@ void api_metrics(struct request *request)
         (double)fleet.planned_generation);
     add_nodes(&text, &fleet, status_stale(app->status, app->clock->wall_us(app->clock)));
     add_counters(&text, &app->counters);
+    add_campaigns(&text, &app->counters);
     add(&text, "tenants", "gauge", "Tenants.", (double)fleet.tenants);
     add(&text, "placements", "gauge", "Placed jobs.", (double)fleet.placements);
     add(&text, "waiting_requests", "gauge", "Agents and barriers that wait for a change.",

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "fleet/compile.h"
 #include "server/release.h"
+#include "server/campaigns.h"
 #include "server/rollouts.h"
 
 #define PLANNER_SLICE_NS (2 * NS_PER_MS) /* between two looks at the queue */
@@ -135,6 +136,7 @@ void planner_committed(void *arg)
     event_hub_poke(app->events);
     show_status(app);
     rollouts_poke(app);
+    campaigns_poke(app);
 }
 
 bool planner_idle(void *arg)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/campaigns.h"
 #include "server/rollouts.h"
 
 void rollout_pick_release(struct rollout_pick *pick)
@@ -62,6 +63,14 @@ static enum err_code take_nodes(struct rollout_pick *pick, const struct world *w
         }
         if (!may_hold(world, node))
             continue;
+        const struct campaign *campaign = campaigns_on(world, node->name);
+        if (campaign != NULL) {
+            err_set(err, ERR_CONFLICT,
+                    "node %s is being flashed by firmware campaign c-%lld: wait until it has "
+                    "ended there, or leave the node out",
+                    node->name, (long long)campaign->number);
+            return refuse(pick, 409, "node-in-campaign");
+        }
         if (pick->count == ROLLOUT_NODES_MAX) {
             err_set(err, ERR_CONFLICT, "a rollout takes at most %d nodes", ROLLOUT_NODES_MAX);
             return refuse(pick, 422, "rollout-refused");

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "db/tables.h"
 #include "fleet/compile.h"
+#include "server/campaigns.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
 
@@ -204,7 +205,8 @@ static bool may_start(const struct world *world, const struct world_node *node)
     size_t index;
     return world_node_is_held(world, node) &&
            strcmp(node->release.refused, node->plan_digest) != 0 &&
-           rollouts_of(world, node->name, &index) == NULL;
+           rollouts_of(world, node->name, &index) == NULL &&
+           campaigns_on(world, node->name) == NULL;
 }
 
 static enum err_code start_auto(struct app *app, struct db_tx *tx, bool *out_did, struct err *err)
@@ -281,7 +283,7 @@ void rollouts_poke(struct app *app)
     struct rollout_ticker *ticker = app->ticker;
     if (ticker == NULL)
         return; /* the store is being opened or closed */
-    rollout_ticker_set(ticker, world->rollout_count > 0);
+    rollout_ticker_set(ticker, world->rollout_count > 0 || world->campaign_count > 0);
     if (!world->rollout_policy.staged && world->rollout_count == 0)
         world->rollouts_due = false;
     if (!world->rollouts_due || app->rollouts_queued)

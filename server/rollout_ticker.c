@@ -1,12 +1,13 @@
 /*
- * server/rollout_ticker.c - wakes the writer thread while a rollout is under way, so that its
- * deadlines are seen and nodes that were heard count. Sleeps for good when there is none.
+ * server/rollout_ticker.c - wakes the writer thread while a rollout or a campaign is under way, so
+ * that its deadlines are seen and nodes that were heard count. Sleeps for good when there is none.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/cond.h"
+#include "server/campaigns.h"
 #include "server/rollouts.h"
 
 #define TICK_NS (200 * NS_PER_MS)
@@ -45,6 +46,7 @@ static enum err_code look(struct db_tx *tx, void *arg, struct err *err)
     for (size_t i = 0; i < app->world->rollout_count; i++)
         app->world->rollouts_due |= look_at(app, app->world->rollouts[i], now_ns);
     rollouts_poke(app);
+    campaigns_look(app);
     return ERR_OK;
 }
 

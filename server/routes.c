@@ -21,6 +21,7 @@
 #define U            "/v1/users/{user}"
 #define R            "/v1/rollouts/{rollout}"
 #define B            "/v1/backups/{backup}"
+#define C            "/v1/firmware/campaigns/{campaign}"
 #define READ         ROUTE_TENANT
 #define CHANGE       (ROUTE_JSON | ROUTE_IF_MATCH)
 #define PATCH        (ROUTE_PATCH_BODY | ROUTE_IF_MATCH)
@@ -145,6 +146,15 @@ const struct route routes[] = {
      "image_content", none},
     {"GET", "/v1/firmware/compliance", STAFF, 0, api_firmware_compliance, "firmware_compliance",
      matrix},
+    {"GET", "/v1/firmware/campaigns", STAFF, 0, api_campaigns_list, "campaigns_list", page},
+    {"POST", "/v1/firmware/campaigns", OPS, ROUTE_JSON | ROUTE_IDEMPOTENT, api_campaign_post,
+     "campaign_post", rollout},
+    {"GET", C, STAFF, 0, api_campaign_get, "campaign_get", none},
+    {"GET", C "/devices", STAFF, 0, api_campaign_devices, "campaign_devices", page},
+    {"POST", C ":start", OPS, 0, api_campaign_start, "campaign_start", reason},
+    {"POST", C ":pause", OPS, 0, api_campaign_pause, "campaign_pause", reason},
+    {"POST", C ":resume", OPS, 0, api_campaign_resume, "campaign_resume", reason},
+    {"POST", C ":cancel", OPS, 0, api_campaign_cancel, "campaign_cancel", reason},
     {"GET", "/v1/compat", STAFF, 0, api_compat_get, "compat_get", none},
     {"GET", "/v1/findings", STAFF, 0, api_findings_list, "findings_list", found},
 
@@ -194,6 +204,8 @@ const struct route routes[] = {
     {"GET", "/v1/agent/plan", AGENT, 0, api_agent_plan, "agent_plan", plan},
     {"POST", "/v1/agent/receipts", AGENT, AGENT_REPORT, api_agent_receipt, "agent_receipt", none},
     {"PUT", "/v1/agent/state", AGENT, AGENT_REPORT, api_agent_state, "agent_state", none},
+    {"GET", N "/flash", AGENT, 0, api_flash_task, "flash_task", plan},
+    {"POST", N "/flash/{task}:report", AGENT, ROUTE_JSON, api_flash_report, "flash_report", none},
 };
 
 const size_t route_count = sizeof(routes) / sizeof(routes[0]);

@@ -77,6 +77,8 @@ void world_free(struct world *world)
         world_placement_free(world->placements[i]);
     for (size_t i = 0; i < world->rollout_count; i++)
         rollout_free(world->rollouts[i]);
+    for (size_t i = 0; i < world->campaign_count; i++)
+        campaign_free(world->campaigns[i]);
     rollout_policy_release(&world->rollout_policy);
     free(world->tenants);
     free(world->view_tenants);

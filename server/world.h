@@ -15,12 +15,14 @@
 
 #include "base/json.h"
 #include "db/db.h"
+#include "fleet/campaign.h"
 #include "fleet/receipt.h"
 #include "fleet/rollout.h"
 #include "fleet/view.h"
 #include "server/http.h"
 
-#define ROLLOUTS_ACTIVE_MAX 64 /* at once */
+#define ROLLOUTS_ACTIVE_MAX  64 /* at once */
+#define CAMPAIGNS_ACTIVE_MAX 16
 
 struct world_tenant {
     char name[NAME_SIZE];
@@ -127,8 +129,11 @@ struct world {
     char rollout_policy_digest[DIGEST_TEXT_MAX];
     struct rollout *rollouts[ROLLOUTS_ACTIVE_MAX]; /* owned; those that are not over */
     size_t rollout_count;
-    bool rollouts_due; /* server/rollouts has something to look at */
-    bool plans_unused; /* the store may hold plans that nothing names any more */
+    bool rollouts_due;                                /* server/rollouts has something to look at */
+    struct campaign *campaigns[CAMPAIGNS_ACTIVE_MAX]; /* owned; those that are not over */
+    size_t campaign_count;
+    bool campaigns_due; /* server/campaigns has something to look at */
+    bool plans_unused;  /* the store may hold plans that nothing names any more */
     int64_t generation;
     size_t dirty_count;
     bool any_touched;

@@ -10,6 +10,7 @@
 
 #include "db/tables.h"
 #include "server/identity.h"
+#include "server/campaigns.h"
 #include "server/rollouts.h"
 
 struct load {
@@ -309,6 +310,8 @@ enum err_code world_load(struct app *app, struct db_ro *ro, bool publish, struct
         code = releases_load(app, world, ro, publish, err);
     if (code == ERR_OK)
         code = rollouts_load(app, world, ro, err);
+    if (code == ERR_OK)
+        code = campaigns_load(app, world, ro, publish, err);
     if (code == ERR_OK && publish)
         code = identity_load(app, ro, err);
     if (code == ERR_OK)

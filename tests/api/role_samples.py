@@ -162,8 +162,59 @@ def renewing(world, _):
     return {"body": {"csr": request_of(world, "n1")}}
 
 
+LATER = [{"from": "2100-01-01T00:00:00Z", "until": "2100-01-02T00:00:00Z"}]
+
+
+def no_campaigns(world):
+    """Each is cancelled; a device that n1 was given says so."""
+    for item in must(world.server.get("/v1/firmware/campaigns"), 200).json["items"]:
+        if item["state"] in ("done", "cancelled"):
+            continue
+        one = f"/v1/firmware/campaigns/{item['id']}"
+        must(world.server.call("POST", one + ":cancel"), 200)
+        for device in must(world.server.get(one + "/devices"), 200).json["items"]:
+            if device["state"] == "offered":
+                must(world.server.call("POST", f"/v1/nodes/n1/flash/{device['task']}:report",
+                                       flash_report(device["task"], outcome="cancelled"),
+                                       token=world.agent.token), 200)
+
+
+def flash_report(task, phase="checking", **more):
+    return {"version": 1, "task": task, "phase": phase, "at_us": time.time_ns() // 1000, **more}
+
+
+def new_campaign(world, _, windows=LATER):
+    no_rollouts(world)
+    data = os.urandom(64)
+    query = image_query(data).replace("mlx5_core", "solar_rdma").replace("22.41", "2.2")
+    made = must(world.server.call("POST", "/v1/firmware/images" + query, data,
+                                  {"Content-Type": "application/octet-stream"}), 201)
+    return {"body": {"image": made.json["id"], "all": True, "windows": windows}}
+
+
+def campaign(*verbs, windows=LATER):
+    """One that `verbs` were said to."""
+    def before(world, who):
+        body = new_campaign(world, who, windows)["body"]
+        name = must(world.server.call("POST", "/v1/firmware/campaigns", body), 201).json["id"]
+        for verb in verbs:
+            must(world.server.call("POST", f"/v1/firmware/campaigns/{name}:{verb}"), 200)
+        return {"params": {"campaign": name}}
+    return before
+
+
+def flashing(world, who):
+    name = campaign("start", windows=[])(world, who)["params"]["campaign"]
+    return {"params": {"task": f"{name}-1"}, "body": flash_report(f"{name}-1")}
+
+
+def no_flash(world, _):
+    no_campaigns(world)
+
+
 def no_rollouts(world):
     """Each that is under way is taken back, to its end."""
+    no_campaigns(world)
     end = time.monotonic() + CALL_S
     while True:
         active = [r for r in must(world.server.get("/v1/rollouts"), 200).json["items"]
@@ -264,6 +315,15 @@ SAMPLES = {
     "image_get": Sample(before=image),
     "image_content": Sample(before=image),
     "image_delete": Sample(status=204, before=image),
+    "campaign_post": Sample(status=201, before=new_campaign),
+    "campaign_get": Sample(before=campaign()),
+    "campaign_devices": Sample(before=campaign()),
+    "campaign_start": Sample(before=campaign()),
+    "campaign_pause": Sample(before=campaign("start")),
+    "campaign_resume": Sample(before=campaign("start", "pause")),
+    "campaign_cancel": Sample(before=campaign("start")),
+    "flash_task": Sample(status=204, before=no_flash),
+    "flash_report": Sample(before=flashing),
     "operation_get": Sample(before=operation),
     "operation_cancel": Sample(before=operation, status=(409, "operation-finished"),
                                why="an import of this size has ended before it can be cancelled; "
