@@ -61,6 +61,15 @@ enum exit_code cmd_backup_create(struct context *context, const struct arguments
 enum exit_code cmd_backup_delete(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_backup_get(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_backup_list(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_cancel(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_create(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_devices(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_list(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_pause(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_resume(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_show(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_start(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_campaign_watch(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_completion(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_delete(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_diff(struct context *context, const struct arguments *arguments);

@@ -178,7 +178,8 @@ static void put_options(FILE *out, const struct command *command)
 
 static void put_commands(FILE *out, const struct dialect *dialect)
 {
-    static const char *const groups[] = {"rollout", "audit", "node", "tokens", "profile"};
+    static const char *const groups[] = {"rollout", "campaign", "audit",
+                                         "node",    "tokens",   "profile"};
     fprintf(out, "    case $cmd in\n    %s'') offers=\"", dialect->arm);
     put_group(out, NULL);
     fputs("\" ;;\n", out);
