@@ -2,6 +2,7 @@
 """Each POST that makes something has its effect once for an Idempotency-Key: repeated, at once, after a
 kill -9. The cases are those of the server's own table of routes."""
 import copy
+import hashlib
 import os
 import random
 import subprocess
@@ -16,6 +17,8 @@ NATURAL = {
     "fabric_validate": "changes nothing", "policy_validate": "changes nothing",
     "rollout_pause": "a state", "rollout_resume": "a state", "rollout_confirm": "a state",
     "rollout_rollback": "a state", "operation_cancel": "a state",
+    "campaign_start": "a state", "campaign_pause": "a state", "campaign_resume": "a state",
+    "campaign_cancel": "a state", "flash_report": "the same report is known",
     "image_post": "the same bytes are unchanged", "agent_receipt": "the same receipt is known",
     "agent_enrol": "the same key gets its certificate again", "agent_renew": "the last one counts",
     "session_post": "a cookie is given once", "user_password": "the last one counts"}
@@ -23,6 +26,7 @@ ARCHIVE = {"format": "stellar-export", "version": 1,
            "content": {"tenants": [{"name": "imported", "tenant": {}}]}}
 STAGED = {"mode": "staged", "waves": [], "soak": "0s", "confirm": "manual",
           "confirm_timeout": "600s", "wave_deadline": "600s"}
+CAMPAIGN = {"image": "", "all": True}  # the image is the one of world()
 
 
 def idempotent_routes(server):
@@ -56,6 +60,8 @@ CASES = {
                         audited("node.join-token")),
     "rollout_post": ("/v1/rollouts", lambda n: {"all": True}, {"nodes": ["n1"]}, 201,
                      audited("rollout.create")),
+    "campaign_post": ("/v1/firmware/campaigns", lambda n: CAMPAIGN, {"image": "other", "all": True},
+                      201, audited("campaign.create")),
     "import": ("/v1/import", lambda n: ARCHIVE, dict(ARCHIVE, content={}), 202,
                operations("import")),
     "backup_post": ("/v1/backups", lambda n: None, None, 202, operations("backup")),
@@ -82,6 +88,9 @@ def world(server):
     policy["qos_policy"]["nlp_job"]["bw_guarantee"] = "30%"
     must(server.put("/v1/tenants/a/policy", policy, '"1"'), 200)
     planned(server, "n1")
+    path = f"/v1/firmware/images?component=solar_rdma&version=2.2.0&sha256={hashlib.sha256(b'x').hexdigest()}"
+    CAMPAIGN["image"] = must(server.call("POST", path, b"x", {
+        "Content-Type": "application/octet-stream"}), 200, 201).json["id"]
 
 
 def free_again(server, name):
@@ -92,6 +101,9 @@ def free_again(server, name):
         if not running:
             break
         time.sleep(0.02)
+    for item in server.get("/v1/firmware/campaigns?page_size=1000").json["items"]:
+        if item["state"] != "cancelled":
+            must(server.call("POST", f"/v1/firmware/campaigns/{item['id']}:cancel"), 200)
     if name != "rollout_post":
         return
     for item in server.get("/v1/rollouts?page_size=1000").json["items"]:
