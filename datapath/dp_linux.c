@@ -19,9 +19,11 @@
 #include "datapath/sys/topology.h"
 
 const struct linux_knob *const linux_knobs[] = {
-    &knob_modparam, &knob_sysctl, &knob_thp,    &knob_mtu,     &knob_app,      &knob_ets,
-    &knob_maxrate,  &knob_buffer, &knob_pfc,    &knob_roce_cc, &knob_roce_tos, &knob_clsact,
-    &knob_qdisc,    &knob_class,  &knob_flower, NULL,
+    &knob_modparam, &knob_sysctl,       &knob_thp,    &knob_devlink_param,
+    &knob_mtu,      &knob_dcbx,         &knob_app,    &knob_ets,
+    &knob_maxrate,  &knob_buffer,       &knob_pfc,    &knob_roce_cc,
+    &knob_roce_tos, &knob_devlink_rate, &knob_clsact, &knob_qdisc,
+    &knob_class,    &knob_flower,       NULL,
 };
 
 const struct linux_knob *linux_knob_get(const char *kind)
@@ -197,10 +199,12 @@ static void settle(const struct plan *plan, struct state *state)
         if (j == state->knob_count || order != 0 || row == NULL || row->same == NULL)
             continue;
         struct state_knob *knob = &state->knobs[j];
-        if (knob->live == NULL || !row->same(knob->live, want->want))
+        bool next = want->kind->view == KNOB_VIEW_NEXT_BOOT;
+        json_t **counts = next ? &knob->next_boot : &knob->live;
+        if (*counts == NULL || !row->same(*counts, want->want))
             continue;
-        json_decref(knob->live);
-        knob->live = json_incref(want->want);
+        json_decref(*counts);
+        *counts = json_incref(want->want);
     }
 }
 

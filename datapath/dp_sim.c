@@ -138,6 +138,7 @@ static json_t *port_json(struct dp_sim *sim, int index)
         "flower_hw_entries", (json_int_t)sim->config.flow_entries, "maxrate_unit_bps",
         (json_int_t)(sim->rate_unit_bps != 0 ? sim->rate_unit_bps : 1), "ets_tcs", 8);
     json_object_set_new(caps, "roce_tos", json_true());
+    json_object_set_new(caps, "devlink_params", json_pack("{s:[s]}", "enable_roce", "driverinit"));
     json_object_set_new(caps, "roce_cc",
                         json_pack("{s:s,s:b,s:b,s:[s,s]}", "backend", "dp_sim", "notify", 1,
                                   "react", 1, "parameters", "cnp_dscp", "cnp_priority"));
@@ -224,7 +225,8 @@ static enum err_code observe_value(const struct dp_sim *sim, const struct knob_k
     snprintf(knob.subject, sizeof(knob.subject), "%s", subject);
     snprintf(knob.id, sizeof(knob.id), "%s", id);
     if (kind->view == KNOB_VIEW_NEXT_BOOT) {
-        knob.live = json_string(sim_modparam_live(id));
+        if (strcmp(kind->name, "host.modparam") == 0)
+            knob.live = json_string(sim_modparam_live(id));
         knob.persisted = json_incref(value);
         knob.next_boot = json_incref(value);
         knob.owner = KNOB_OWNER_STELLAR;

@@ -73,8 +73,12 @@ ERR_MUST_CHECK enum err_code linux_rdma_of(const struct dp_port *port, struct li
 /* The same out of a list; false = none. */
 bool linux_rdma_in(const struct rdma_list *list, int ifindex, struct linux_rdma *out);
 /* Adds what the device can take beyond dcb and tc (schemas/inventory.json, caps). */
-void linux_device_caps(const struct dp_linux *dp, const struct dp_port *port,
+void linux_device_caps(struct dp_linux *dp, struct nlx *genl, const struct dp_port *port,
                        const struct rdma_list *list, json_t *caps);
+/* Who manages the port's dcb. ERR_UNSUPPORTED: its driver knows no modes. */
+struct dcbx_value;
+ERR_MUST_CHECK enum err_code linux_dcbx(struct dp_linux *dp, const struct dp_port *port,
+                                        struct dcbx_value *out, struct err *err);
 /* Borrows from its arguments. */
 void linux_cc_where(const struct dp_linux *dp, const struct dp_port *port,
                     const struct linux_rdma *rdma, struct roce_cc_where *out);
@@ -116,7 +120,8 @@ struct linux_knob {
 
 extern const struct linux_knob knob_modparam, knob_sysctl, knob_thp, knob_mtu, knob_app, knob_ets,
     knob_maxrate, knob_buffer, knob_pfc, knob_clsact, knob_qdisc, knob_class, knob_flower;
-extern const struct linux_knob knob_roce_cc, knob_roce_tos;
+extern const struct linux_knob knob_dcbx, knob_devlink_param, knob_devlink_rate, knob_roce_cc,
+    knob_roce_tos;
 
 extern const struct linux_knob *const linux_knobs[]; /* NULL-terminated */
 const struct linux_knob *linux_knob_get(const char *kind);

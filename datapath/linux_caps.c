@@ -2,9 +2,15 @@
  * datapath/linux_caps.c - what a port's device can take beyond dcb and tc, for the inventory. Found
  * by looking, not by driver names.
  */
-#include "datapath/linux.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "datapath/linux_devlink.h"
 #include "datapath/sys/roce_tos.h"
+#include "datapath/sys/sys.h"
+
+#define FUNCTIONS_MAX 256 /* of a device (PCI: 255) */
 
 static void put_cc(const struct dp_linux *dp, const struct dp_port *port,
                    const struct linux_rdma *rdma, json_t *caps)
@@ -26,13 +32,97 @@ static void put_cc(const struct dp_linux *dp, const struct dp_port *port,
                                   names));
 }
 
-void linux_device_caps(const struct dp_linux *dp, const struct dp_port *port,
+static void put_params(struct nlx *genl, const struct dp_port *port, json_t *caps)
+{
+    OWN(mem) void *memory = calloc(1, sizeof(struct devlink_param_list));
+    struct devlink_param_list *list = memory;
+    if (list == NULL || devlink_param_all(genl, port->bus, port->device, list, NULL) ||
+        list->count == 0)
+        return;
+    json_t *params = json_object();
+    for (size_t i = 0; i < list->count; i++) {
+        json_t *cmodes = json_array();
+        for (int m = 0; m < DEVLINK_CMODES; m++)
+            if (list->items[i].has[m])
+                json_array_append_new(cmodes, json_string(param_cmodes[m]));
+        json_object_set_new(params, list->items[i].name, cmodes);
+    }
+    json_object_set_new(caps, "devlink_params", params);
+}
+
+/* Rates of functions -------------------------------------------------------------------------- */
+
+/* The port of the function that this one is a virtual function of, and its number there. */
+static const struct dp_port *switching_port(const struct dp_linux *dp, const struct dp_port *port,
+                                            uint32_t *out_vf)
+{
+    char path[DP_SYSFS_MAX + 48], parent[64], name[64];
+    snprintf(path, sizeof(path), "%s/device/physfn", port->sysfs);
+    if (!sys_link_name(dp->root, path, parent, sizeof(parent)))
+        return NULL;
+    for (uint32_t vf = 0; vf < FUNCTIONS_MAX; vf++) {
+        snprintf(path, sizeof(path), "%s/device/physfn/virtfn%u", port->sysfs, (unsigned)vf);
+        if (!sys_link_name(dp->root, path, name, sizeof(name)))
+            return NULL;
+        if (strcmp(name, port->device) != 0)
+            continue;
+        *out_vf = vf;
+        for (size_t i = 0; i < dp->port_count; i++)
+            if (strcmp(dp->ports[i].device, parent) == 0)
+                return &dp->ports[i]; /* the first of the device */
+    }
+    return NULL;
+}
+
+static bool has_leaf(struct nlx *genl, const struct dp_port *port, uint32_t index)
+{
+    OWN(mem) void *memory = calloc(1, sizeof(struct devlink_rate_list));
+    struct devlink_rate_list *list = memory;
+    if (list == NULL || devlink_rate_all(genl, port->bus, port->device, list, NULL))
+        return false;
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].is_node && list->items[i].port_index == index)
+            return true;
+    return false;
+}
+
+static void put_rate(struct dp_linux *dp, struct nlx *genl, const struct dp_port *port,
+                     json_t *caps)
+{
+    char leaf[RATE_LEAF_SIZE];
+    uint32_t vf = 0;
+    const struct dp_port *switching = switching_port(dp, port, &vf);
+    OWN(mem) void *memory = switching == NULL ? NULL : calloc(1, sizeof(struct devlink_port_list));
+    struct devlink_port_list *list = memory;
+    if (list == NULL || devlink_port_all(genl, switching->bus, switching->device, list, NULL))
+        return;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct devlink_port *item = &list->items[i];
+        /* "c1pf0vf1" belongs to another host. */
+        if (!item->is_vf || item->vf != vf || item->name[0] == 'c' ||
+            !has_leaf(genl, switching, item->index))
+            continue;
+        rate_id_format(false, item->name, leaf, sizeof(leaf));
+        json_object_set_new(caps, "devlink_rate",
+                            json_pack("{s:s,s:s}", "port", switching->id, "leaf", leaf));
+        return;
+    }
+}
+
+void linux_device_caps(struct dp_linux *dp, struct nlx *genl, const struct dp_port *port,
                        const struct rdma_list *list, json_t *caps)
 {
     struct linux_rdma rdma = {.port = 0};
     struct roce_tos tos;
+    struct dcbx_value dcbx;
     bool has_tos = linux_rdma_in(list, port->ifindex, &rdma) &&
                    roce_tos_get(dp->root, rdma.device, rdma.port, &tos, NULL) == ERR_OK;
     json_object_set_new(caps, "roce_tos", json_boolean(has_tos));
+    if (linux_dcbx(dp, port, &dcbx, NULL) == ERR_OK)
+        json_object_set_new(caps, "dcbx_agent", json_string(dcbx.agent));
     put_cc(dp, port, &rdma, caps);
+    if (genl == NULL || port->bus[0] == '\0')
+        return;
+    put_params(genl, port, caps);
+    put_rate(dp, genl, port, caps);
 }

@@ -257,7 +257,7 @@ json_t *linux_inventory_port(struct linux_inventory *job, const struct dp_port *
     put_module(job, port, object);
     fact_part(object, "representors", representors_json(job->dp, port));
     json_t *caps = caps_json(job, port);
-    linux_device_caps(job->dp, port, job->rdma, caps);
+    linux_device_caps(job->dp, job->genl, port, job->rdma, caps);
     json_object_set_new(object, "caps", caps);
     return object;
 }

@@ -31,6 +31,7 @@ static const struct {
     const char *json;
 } port_defaults[] = {
     {"link.mtu", "1500"},
+    {"dcb.dcbx", "{\"agent\":\"none\",\"mode\":[\"host\",\"ieee\"]}"},
     {"dcb.app", "[]"},
     {"dcb.ets", "{\"bw_percent\":[0,0,0,0,0,0,0,0],\"prio_tc\":[0,0,0,0,0,0,0,0],"
                 "\"tsa\":[\"strict\",\"strict\",\"strict\",\"strict\",\"strict\",\"strict\","
@@ -201,6 +202,44 @@ static enum err_code check_tos(const struct dp_sim *sim, const char *id, const j
     return code != ERR_OK ? code : give(roce_tos_value_to_json(&value), out, err);
 }
 
+static enum err_code check_dcbx(const struct dp_sim *sim, const char *id, const json_t *to,
+                                json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct dcbx_value value;
+    enum err_code code = dcbx_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(dcbx_value_to_json(&value), out, err);
+}
+
+static enum err_code check_param(const struct dp_sim *sim, const char *id, const json_t *to,
+                                 json_t **out, struct err *err)
+{
+    (void)sim;
+    if (strcmp(id, "enable_roce") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "devlink.param: the device has no parameter %s", id);
+    if (to == NULL)
+        return ERR_OK;
+    enum err_code code = param_value_check(to, err);
+    if (code == ERR_OK && !json_is_boolean(json_object_get(to, "driverinit")))
+        code = err_set(err, ERR_INVALID, "devlink.param: enable_roce is a driverinit boolean");
+    return code != ERR_OK ? code : give(json_incref((json_t *)(uintptr_t)to), out, err);
+}
+
+static enum err_code check_rate(const struct dp_sim *sim, const char *id, const json_t *to,
+                                json_t **out, struct err *err)
+{
+    (void)sim;
+    bool node;
+    const char *name;
+    struct rate_value value;
+    enum err_code code = rate_id_parse(id, &node, &name, err);
+    if (code != ERR_OK || to == NULL)
+        return code;
+    code = rate_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : give(rate_value_to_json(&value), out, err);
+}
+
 /* tc ------------------------------------------------------------------------------------------ */
 
 static enum err_code check_clsact(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -318,11 +357,30 @@ static enum err_code relate_flower(struct dp_sim *sim, const char *subject, cons
     return ERR_OK;
 }
 
+/* A leaf needs its node, and a node with leaves stays. */
+static enum err_code relate_rate(struct dp_sim *sim, const char *subject, const char *id,
+                                 const json_t *taken, struct err *err)
+{
+    const char *parent = json_string_value(json_object_get(taken, "parent"));
+    char node[KNOB_ID_SIZE];
+    rate_id_format(true, parent == NULL ? "" : parent, node, sizeof(node));
+    if (parent != NULL && sim_get(sim, "devlink.rate", subject, node) == NULL)
+        return err_set_errno(err, ERR_IO, ENODEV, "devlink.rate %s: there is no node %s", id,
+                             parent);
+    if (taken == NULL && strncmp(id, "node/", 5) == 0 &&
+        sim_count(sim, "devlink.rate", subject) > 1)
+        return err_set_errno(err, ERR_CONFLICT, EBUSY, "devlink.rate %s: it has children", id);
+    return ERR_OK;
+}
+
 static const struct sim_kind sim_kinds[] = {
     {"host.modparam", check_modparam, NULL},
     {"host.sysctl", check_sysctl, NULL},
     {"host.thp", check_thp, NULL},
+    {"devlink.param", check_param, NULL},
+    {"devlink.rate", check_rate, relate_rate},
     {"link.mtu", check_mtu, NULL},
+    {"dcb.dcbx", check_dcbx, NULL},
     {"dcb.app", check_app, NULL},
     {"dcb.ets", check_ets, NULL},
     {"dcb.maxrate", check_maxrate, NULL},

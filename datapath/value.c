@@ -3,7 +3,6 @@
  */
 #include "datapath/value.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -33,7 +32,7 @@ void value_reader_init(struct value_reader *r, const json_t *json, const char *w
         r->code = err_set(err, ERR_INVALID, "the value of %s is no object", what);
 }
 
-static void reader_fail(struct value_reader *r, const char *key, const char *wanted)
+void value_reader_fail(struct value_reader *r, const char *key, const char *wanted)
 {
     if (r->code == ERR_OK)
         r->code = err_set(r->err, ERR_INVALID, "the value of %s: member \"%s\" is not %s", r->what,
@@ -61,7 +60,7 @@ int64_t value_reader_int(struct value_reader *r, const char *key, int64_t min, i
     json_int_t n = json_integer_value(member);
     if (json_is_integer(member) && n >= min && n <= max)
         return n;
-    reader_fail(r, key, "an integer in its range");
+    value_reader_fail(r, key, "an integer in its range");
     return min;
 }
 
@@ -72,7 +71,7 @@ const char *value_reader_text(struct value_reader *r, const char *key, bool requ
         return NULL;
     const char *text = json_string_value(member);
     if (text == NULL || json_string_length(member) != strlen(text))
-        reader_fail(r, key, "a text");
+        value_reader_fail(r, key, "a text");
     return r->code == ERR_OK ? text : NULL;
 }
 
@@ -83,7 +82,7 @@ static const json_t *reader_array8(struct value_reader *r, const char *key)
         return NULL;
     if (json_is_array(array) && json_array_size(array) == VALUE_PRIORITIES)
         return array;
-    reader_fail(r, key, "an array of 8");
+    value_reader_fail(r, key, "an array of 8");
     return NULL;
 }
 
@@ -94,7 +93,7 @@ static int64_t reader_element(struct value_reader *r, const char *key, const jso
     json_int_t n = json_integer_value(element);
     if (json_is_integer(element) && n >= 0 && n <= max)
         return n;
-    reader_fail(r, key, "an array of 8 integers in their range");
+    value_reader_fail(r, key, "an array of 8 integers in their range");
     return -1;
 }
 
@@ -167,7 +166,7 @@ static void reader_tsa(struct value_reader *r, uint8_t out[8])
         while (text != NULL && k < TSA_COUNT && strcmp(text, tsa_names[k].name) != 0)
             k++;
         if (text == NULL || k == TSA_COUNT) {
-            reader_fail(r, "tsa", "an array of 8 of \"strict\" or \"ets\"");
+            value_reader_fail(r, "tsa", "an array of 8 of \"strict\" or \"ets\"");
             return;
         }
         out[i] = tsa_names[k].code;
@@ -225,7 +224,7 @@ enum err_code pfc_value_from_json(const json_t *json, struct pfc_value *out, str
     const json_t *array = value_reader_get(&r, "priorities", true);
     uint8_t mask = 0;
     if (array != NULL && (!json_is_array(array) || json_array_size(array) > VALUE_PRIORITIES))
-        reader_fail(&r, "priorities", "an array of priorities");
+        value_reader_fail(&r, "priorities", "an array of priorities");
     for (size_t i = 0; r.code == ERR_OK && i < json_array_size(array); i++) {
         int64_t n = reader_element(&r, "priorities", json_array_get(array, i), 7);
         if (n >= 0)
@@ -352,26 +351,4 @@ json_t *buffer_value_to_json(const struct buffer_value *value)
         json_array_append_new(sizes, json_integer(value->size_bytes[i]));
     return json_pack("{s:o,s:o}", "prio_buffer", bytes8_to_json(value->prio_buffer), "size_bytes",
                      sizes);
-}
-
-/* roce ---------------------------------------------------------------------------------------- */
-
-enum err_code roce_tos_value_from_json(const json_t *json, struct roce_tos *out, struct err *err)
-{
-    struct value_reader r;
-    value_reader_init(&r, json, "roce.tos", err);
-    const char *mode = value_reader_text(&r, "mode", true);
-    int64_t tos = value_reader_int(&r, "tos", 0, UINT8_MAX);
-    if (mode != NULL && (mode[0] == '\0' || strlen(mode) >= ROCE_TOS_MODE_SIZE))
-        reader_fail(&r, "mode", "a RoCE version");
-    if (value_reader_end(&r))
-        return r.code;
-    out->tos = (uint8_t)tos;
-    snprintf(out->mode, sizeof(out->mode), "%s", mode);
-    return ERR_OK;
-}
-
-json_t *roce_tos_value_to_json(const struct roce_tos *value)
-{
-    return json_pack("{s:s,s:i}", "mode", value->mode, "tos", (int)value->tos);
 }

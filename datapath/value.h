@@ -80,6 +80,44 @@ ERR_MUST_CHECK enum err_code roce_tos_value_from_json(const json_t *json, struct
                                                       struct err *err);
 json_t *roce_tos_value_to_json(const struct roce_tos *value);
 
+/* dcb.dcbx: {"agent":"none","mode":["host","ieee"]} */
+#define DCBX_HOST     0x01
+#define DCBX_FIRMWARE 0x02 /* LLD_MANAGED: the NIC runs the protocol */
+#define DCBX_CEE      0x04
+#define DCBX_IEEE     0x08
+#define DCBX_STATIC   0x10
+struct dcbx_value {
+    char agent[16]; /* who else manages the port's dcb: "none", "firmware", a program */
+    uint8_t mode;
+};
+ERR_MUST_CHECK enum err_code dcbx_value_from_json(const json_t *json, struct dcbx_value *out,
+                                                  struct err *err);
+json_t *dcbx_value_to_json(const struct dcbx_value *value);
+
+/* devlink.rate: {"parent":"stellar","tx_max_bps":N|null,"tx_share_bps":N|null}; nodes have no
+ * parent.
+ */
+#define RATE_NODE_NAME_SIZE 64
+#define RATE_OUR_NODE       "stellar" /* our nodes' names begin so */
+struct rate_value {
+    char parent[RATE_NODE_NAME_SIZE]; /* "" = none */
+    int64_t tx_max_bps;               /* RATE_NONE = no limit */
+    int64_t tx_share_bps;             /* RATE_NONE = no guarantee */
+};
+ERR_MUST_CHECK enum err_code rate_value_from_json(const json_t *json, struct rate_value *out,
+                                                  struct err *err);
+json_t *rate_value_to_json(const struct rate_value *value);
+/* "leaf/pf0vf1" -> false, "pf0vf1"; "node/stellar" -> true, "stellar". The name is borrowed. */
+ERR_MUST_CHECK enum err_code rate_id_parse(const char *id, bool *out_node, const char **out_name,
+                                           struct err *err);
+void rate_id_format(bool node, const char *name, char *out, size_t size);
+bool rate_node_is_ours(const char *name);
+
+/* devlink.param: {"driverinit":true}, a scalar for each cmode that is spoken of. */
+#define PARAM_TEXT_SIZE 32
+extern const char *const param_cmodes[]; /* in the order of enum devlink_cmode; NULL-terminated */
+ERR_MUST_CHECK enum err_code param_value_check(const json_t *json, struct err *err);
+
 /* host.*: a text of 1..VALUE_TEXT_MAX-1 printable ASCII bytes. Borrowed from json. */
 ERR_MUST_CHECK enum err_code text_value_from_json(const json_t *json, const char **out,
                                                   struct err *err);
@@ -174,6 +212,7 @@ struct value_reader {
 };
 void value_reader_init(struct value_reader *r, const json_t *json, const char *what,
                        struct err *err);
+void value_reader_fail(struct value_reader *r, const char *key, const char *wanted);
 const json_t *value_reader_get(struct value_reader *r, const char *key, bool required);
 int64_t value_reader_int(struct value_reader *r, const char *key, int64_t min, int64_t max);
 const char *value_reader_text(struct value_reader *r, const char *key, bool required);

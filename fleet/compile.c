@@ -25,7 +25,9 @@ void compile_add(struct compile *c, const struct compile_knob *knob)
     entry.enforcement = knob->enforcement;
     entry.strict = knob->strict;
     entry.observe_only = false;
-    text_copy(entry.subject, sizeof(entry.subject), c->site == NULL ? "host" : c->site->port->id);
+    const char *current = c->site == NULL ? "host" : c->site->port->id;
+    text_copy(entry.subject, sizeof(entry.subject),
+              knob->subject == NULL ? current : knob->subject);
     text_copy(entry.id, sizeof(entry.id), knob->id == NULL ? "" : knob->id);
     text_copy(entry.tenant, sizeof(entry.tenant), knob->job == NULL ? "" : knob->job->tenant->name);
     text_copy(entry.job, sizeof(entry.job), knob->job == NULL ? "" : knob->job->job->name);
@@ -51,6 +53,19 @@ void compile_leave_out(struct compile *c, const char *fmt, ...)
                                                .message = message});
 }
 
+/* What functions of a port share: set once, on the port that switches them. */
+static void compile_physical(struct compile *c)
+{
+    const struct port *port = c->site->port;
+    compile_device(c);
+    if (!c->view->fabric->dcbx_unmanaged && port_has_other_dcbx(port))
+        compile_leave_out(c, "%s manages its DCB; nothing of it is programmed before that stops",
+                          port->caps.dcbx_agent);
+    else
+        compile_dcb(c);
+    compile_cc(c);
+}
+
 static void compile_port(struct compile *c)
 {
     const struct port *port = c->site->port;
@@ -62,8 +77,9 @@ static void compile_port(struct compile *c)
         compile_add(c, &(struct compile_knob){.kind = "link.mtu",
                                               .want = json_integer(c->view->fabric->mtu_bytes),
                                               .enforcement = ENFORCEMENT_NIC});
-    compile_dcb(c);
-    compile_roce(c);
+    if (!site_is_function(port))
+        compile_physical(c);
+    compile_tos(c);
     compile_tc(c);
 }
 
@@ -74,6 +90,7 @@ static void compile_node(struct compile *c, const struct site_index *index)
         c->site = &index->sites[i];
         compile_port(c);
     }
+    compile_rates(c, index);
 }
 
 enum err_code compile_plan(const struct view *view, const struct view_node *node,

@@ -22,7 +22,8 @@ struct compile {
 /* A knob on the current port, or on "host"; takes want over. `job` (may be NULL) is whose it is. */
 struct compile_knob {
     const char *kind;
-    const char *id; /* NULL = "" */
+    const char *subject; /* NULL = the current port, or the host */
+    const char *id;      /* NULL = "" */
     json_t *want;
     enum enforcement enforcement;
     bool strict;
@@ -34,8 +35,11 @@ void compile_add(struct compile *c, const struct compile_knob *knob);
 void compile_leave_out(struct compile *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-void compile_dcb(struct compile *c);  /* compile_dcb.c: trust, ETS, rates, buffers, PFC */
-void compile_roce(struct compile *c); /* compile_roce.c: type of service, congestion control */
+void compile_dcb(struct compile *c);    /* compile_dcb.c: trust, ETS, rates, buffers, PFC */
+void compile_tos(struct compile *c);    /* compile_roce.c: type of service */
+void compile_cc(struct compile *c);     /* compile_roce.c: congestion control */
+void compile_device(struct compile *c); /* compile_device.c: parameters of drivers */
+void compile_rates(struct compile *c, const struct site_index *index); /* virtual functions */
 void compile_tc(struct compile *c);   /* compile_tc.c: scheduler and filters */
 void compile_host(struct compile *c); /* compile_host.c: modules, sysctls, huge pages */
 

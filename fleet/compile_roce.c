@@ -12,7 +12,7 @@
 #define DSCP_SHIFT 2
 #define NAMES_MAX  256
 
-static void compile_tos(struct compile *c)
+void compile_tos(struct compile *c)
 {
     const struct fabric *fabric = c->view->fabric;
     if (!fabric->has_roce_priority)
@@ -71,7 +71,7 @@ static void fit(const struct fabric *fabric, const struct port_caps *caps, struc
     cc->has_react = cc->has_react && caps->roce_cc_react;
 }
 
-static void compile_cc(struct compile *c)
+void compile_cc(struct compile *c)
 {
     const struct fabric *fabric = c->view->fabric;
     char lacking[NAMES_MAX] = "";
@@ -84,10 +84,4 @@ static void compile_cc(struct compile *c)
         compile_add(c, &(struct compile_knob){.kind = "roce.cc",
                                               .want = roce_cc_to_json(&cc),
                                               .enforcement = ENFORCEMENT_NIC});
-}
-
-void compile_roce(struct compile *c)
-{
-    compile_tos(c);
-    compile_cc(c);
 }

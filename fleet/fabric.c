@@ -270,6 +270,7 @@ enum err_code fabric_from_json(const json_t *document, struct fabric **out,
     if (json_reader_object(&r, "fabric_profile", true, &root)) {
         ports_from_json(&root, fabric);
         fabric_roce_from_json(&root, fabric);
+        fabric_device_from_json(&root, fabric);
         fabric_host_from_json(&root, fabric);
         json_reader_end(&root);
         if (!finding_list_has_errors(&own))

@@ -22,6 +22,7 @@
 #define FABRIC_MODPARAMS_MAX 64
 #define FABRIC_FIRMWARE_MAX  64
 #define FABRIC_TEXT_MAX      128
+#define FABRIC_PARAMS_MAX    64
 #define TC_COUNT             8
 
 enum fabric_trust {
@@ -55,6 +56,13 @@ struct fabric_firmware {
     char minimum[FABRIC_TEXT_MAX]; /* dotted numeric */
 };
 
+struct fabric_param { /* one value of a driver's devlink parameter */
+    char driver[48];
+    char name[64];
+    const char *cmode;   /* "runtime", "driverinit", "permanent" */
+    const json_t *value; /* a scalar; borrowed from the document */
+};
+
 struct fabric {
     struct fabric_priority priorities[PRIORITY_COUNT];
     enum fabric_trust trust;
@@ -74,6 +82,9 @@ struct fabric {
     bool has_roce_priority;
     int roce_priority; /* of RDMA connections that ask for none; has a DSCP */
     struct roce_cc cc; /* of every NIC, as far as it has it */
+    bool dcbx_unmanaged;
+    struct fabric_param params[FABRIC_PARAMS_MAX]; /* sorted by driver, name, cmode */
+    size_t param_count;
     struct solar_cc solar;
     struct fabric_pair sysctls[FABRIC_SYSCTLS_MAX]; /* sorted by name */
     size_t sysctl_count;

@@ -19,8 +19,9 @@
 #define FLOW_ENTRIES_MAX  (1 << 24)
 #define PSID_CHARS        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
-static void caps_from_json(struct json_reader *r, struct port_caps *caps)
+static void caps_from_json(struct json_reader *r, struct port *port)
 {
+    struct port_caps *caps = &port->caps;
     struct {
         const char *key;
         bool *out;
@@ -38,7 +39,7 @@ static void caps_from_json(struct json_reader *r, struct port_caps *caps)
     json_reader_int(r, "ets_tcs", false, 0, 8, &tcs);
     caps->flower_hw_entries = (int32_t)entries;
     caps->ets_tcs = (int)tcs;
-    device_caps_from_json(r, caps);
+    device_caps_from_json(r, port);
     json_reader_end(r);
 }
 
@@ -88,7 +89,7 @@ static void port_from_json(struct json_reader *r, struct port *port)
     port->mtu_bytes = (int)mtu;
     struct json_reader caps;
     if (json_reader_object(r, "caps", false, &caps))
-        caps_from_json(&caps, &port->caps);
+        caps_from_json(&caps, port);
     port_details_from_json(r, port);
     ignore(r, others);
     json_reader_end(r);
@@ -163,6 +164,8 @@ void inventory_free(struct inventory *inventory)
 {
     if (inventory == NULL)
         return;
+    for (size_t i = 0; inventory->ports != NULL && i < inventory->port_count; i++)
+        free(inventory->ports[i].params);
     free(inventory->ports);
     free(inventory->gpus);
     free(inventory->paths);

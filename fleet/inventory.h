@@ -33,6 +33,7 @@
 #define INVENTORY_PATHS_MAX     1024 /* between NICs and GPUs */
 #define INVENTORY_FEC_MAX       8    /* FEC modes of a port */
 #define MAC_TEXT_SIZE           64   /* InfiniBand's have 20 bytes */
+#define RATE_LEAF_SIZE          48
 
 /* A PCI Express link as it runs and as the device could; -1 = unknown. */
 struct pcie_link {
@@ -51,7 +52,8 @@ struct port_caps {
     int ets_tcs;                        /* number of traffic classes, 0 = unknown */
     bool roce_tos;                      /* rdma_cm's default type of service can be set */
     bool roce_cc_notify, roce_cc_react; /* congestion control is switched a priority */
-    uint64_t roce_cc;                   /* roce_cc_bit() of each parameter that it has */
+    char dcbx_agent[16]; /* who else manages dcb: "none", "firmware", "lldpad"; "" = unknown */
+    uint64_t roce_cc;    /* roce_cc_bit() of each parameter that it has */
 };
 
 struct port {
@@ -82,6 +84,10 @@ struct port {
     int sriov_total, sriov_enabled;
     struct pcie_link pcie;
     struct port_caps caps;
+    /* Of a virtual function: the port that switches it, and its knob there; "" = none. */
+    char rate_port[PORT_ID_SIZE];
+    char rate_leaf[RATE_LEAF_SIZE];
+    char *params; /* owned; private: see port_has_param() */
 };
 
 struct gpu {
@@ -138,4 +144,8 @@ ERR_MUST_CHECK enum err_code inventory_from_json(const json_t *document, struct 
 void inventory_free(struct inventory *inventory);
 OWN_DEFINE(inventory, struct inventory *, inventory_free)
 
+/* Whether the port's driver has that devlink parameter with a value of that cmode. */
+bool port_has_param(const struct port *port, const char *name, const char *cmode);
+/* Somebody else manages the port's dcb. */
+bool port_has_other_dcbx(const struct port *port);
 const struct port *inventory_port_get(const struct inventory *inventory, const char *id);

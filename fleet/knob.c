@@ -37,7 +37,11 @@ const struct knob_kind knob_kinds[] = {
      "kernel module parameter"},
     {"host.sysctl", 11, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "kernel setting"},
     {"host.thp", 12, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "transparent huge pages"},
+    {"devlink.param", 15, false, KNOB_VIEW_NEXT_BOOT, DISRUPTION_DRIVER_RELOAD, NULL,
+     "parameter of a device's driver"},
     {"link.mtu", 20, false, KNOB_VIEW_LIVE, DISRUPTION_LINK_RESET, NULL, "MTU of the port"},
+    {"dcb.dcbx", 29, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
+     "who manages the port's dcb: the host"},
     {"dcb.app", 30, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL, "DSCP to priority map"},
     {"dcb.ets", 31, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
      "traffic classes and their bandwidth shares"},
@@ -49,6 +53,8 @@ const struct knob_kind knob_kinds[] = {
      "congestion control of RoCE in the NIC"},
     {"roce.tos", 36, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL,
      "type of service of RDMA connections that ask for none"},
+    {"devlink.rate", 37, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, "node/stellar",
+     "transmit guarantee and limit of a virtual function"},
     {"tc.clsact", 40, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "hook for filters"},
     {"tc.qdisc", 41, true, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL, "scheduler of the port"},
     {"tc.class", 42, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, "5e11:fffe",
@@ -63,6 +69,15 @@ const struct knob_kind *knob_kind_get(const char *name)
         if (strcmp(kind->name, name) == 0)
             return kind;
     return NULL;
+}
+
+enum disruption knob_disruption(const struct knob_kind *kind, const json_t *to)
+{
+    if (strcmp(kind->name, "devlink.param") != 0 || to == NULL)
+        return kind->disruption;
+    if (json_object_get(to, "permanent") != NULL)
+        return DISRUPTION_REBOOT;
+    return json_object_get(to, "driverinit") != NULL ? DISRUPTION_DRIVER_RELOAD : DISRUPTION_NONE;
 }
 
 static int compare_ids(const struct knob_kind *kind, const char *a, const char *b)

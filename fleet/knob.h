@@ -44,6 +44,9 @@ struct knob_kind {
 extern const struct knob_kind knob_kinds[];              /* by rank; ends with name == NULL */
 const struct knob_kind *knob_kind_get(const char *name); /* NULL = unknown */
 
+/* Of one change: what it takes until the value is in effect. to NULL: a removal. */
+enum disruption knob_disruption(const struct knob_kind *kind, const json_t *to);
+
 /* Key order: rank, subject, id (the kind's first_id before all others). */
 int knob_compare(const struct knob_kind *ka, const char *sa, const char *ia,
                  const struct knob_kind *kb, const char *sb, const char *ib);

@@ -146,6 +146,19 @@ bool site_kernel_shapes(const struct port *port)
     return port->caps.tc && (port->rdma_software || port->rdma_device[0] == '\0');
 }
 
+bool site_is_function(const struct port *port)
+{
+    return port->virtual_function && port->rate_leaf[0] != '\0';
+}
+
+const struct port *site_physical_port(const struct site *site)
+{
+    const struct port *other = NULL;
+    if (site_is_function(site->port))
+        other = inventory_port_get(site->node->inventory, site->port->rate_port);
+    return other == NULL ? site->port : other;
+}
+
 bool site_has_classes(const struct fabric *fabric, const struct port_caps *caps)
 {
     int classes = 1;
@@ -215,12 +228,15 @@ struct site_enforcement site_enforce(const struct view *view, const struct site 
     struct site_enforcement out = {ENFORCEMENT_NONE, ENFORCEMENT_NONE};
     if (view->fabric == NULL || port->speed_bps <= 0)
         return out; /* nothing is compiled for such a port */
+    /* A virtual function's rates hold all of its jobs: a limit is one job's when it is alone. */
+    bool function = site_is_function(port);
     bool kernel = site_kernel_shapes(port);
-    if (site_has_classes(view->fabric, &port->caps) && job->traffic_class >= 0)
+    if (function || (site_has_classes(view->fabric, &port->caps) && job->traffic_class >= 0))
         out.guarantee = ENFORCEMENT_NIC;
     else if (kernel)
         out.guarantee = ENFORCEMENT_KERNEL;
-    if (job->traffic_class >= 0 && nic_limits(view, site, job))
+    if ((function && site->job_count == 1) ||
+        (job->traffic_class >= 0 && nic_limits(view, site, job)))
         out.limit = ENFORCEMENT_NIC;
     else if (kernel)
         out.limit = ENFORCEMENT_KERNEL;

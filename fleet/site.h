@@ -52,6 +52,12 @@ struct site_enforcement site_enforce(const struct view *view, const struct site 
 /* The kernel's scheduler sees the traffic of this port: RDMA in software, or none at all. */
 bool site_kernel_shapes(const struct port *port);
 
+/* A virtual function whose rates the NIC holds. Its dcb, congestion control and driver's parameters
+ * are those of the port that switches it. */
+bool site_is_function(const struct port *port);
+/* The port that pauses for this one (PFC): itself, or the one that switches the function. */
+const struct port *site_physical_port(const struct site *site);
+
 /* The port has as many traffic classes as the profile uses, and shares bandwidth between them. */
 bool site_has_classes(const struct fabric *fabric, const struct port_caps *caps);
 

@@ -53,7 +53,7 @@ static enum err_code add_removal(struct plan_steps *steps, const struct state_kn
         .op = STEP_REMOVE,
         .kind = is->kind,
         .from = json_incref((json_t *)state_knob_value(is)),
-        .disruption = is->kind->disruption,
+        .disruption = knob_disruption(is->kind, NULL),
     };
     snprintf(step.subject, sizeof(step.subject), "%s", is->subject);
     snprintf(step.id, sizeof(step.id), "%s", is->id);
@@ -75,7 +75,7 @@ static enum err_code add_wanted(struct plan_steps *steps, const struct plan_knob
         .kind = want->kind,
         .from = json_incref((json_t *)value),
         .to = json_incref(want->want),
-        .disruption = want->kind->disruption,
+        .disruption = knob_disruption(want->kind, want->want),
         .strict = want->strict,
     };
     memcpy(step.subject, want->subject, sizeof(step.subject));

@@ -340,25 +340,43 @@ enum err_code dcb_set_app(struct nlx *nlx, const char *ifname, const struct app_
     return ERR_OK;
 }
 
-enum err_code dcb_claim(struct nlx *nlx, const char *ifname, bool *out_host, struct err *err)
+enum err_code dcb_get_mode(struct nlx *nlx, const char *ifname, bool *out_has, uint8_t *out,
+                           struct err *err)
 {
-    *out_host = true;
+    *out_has = false;
     OWN(nl_msg) struct nl_msg *get = dcb_encode(RTM_GETDCB, DCB_CMD_GDCBX, ifname);
     if (get == NULL)
         return err_nomem(err);
     struct reply reply = {0};
     enum err_code code = nlx_txn(nlx, get, take_mode, &reply, err);
-    if (code == ERR_UNSUPPORTED)
-        return ERR_OK;
     if (code != ERR_OK)
-        return code;
-    if (!reply.came || (reply.mode & MODE_HOST) == MODE_HOST)
-        return ERR_OK;
+        return code == ERR_UNSUPPORTED ? ERR_OK : code;
+    *out_has = reply.came;
+    *out = reply.mode;
+    return ERR_OK;
+}
+
+enum err_code dcb_set_mode(struct nlx *nlx, const char *ifname, uint8_t mode, struct err *err)
+{
     OWN(nl_msg) struct nl_msg *set = dcb_encode(RTM_SETDCB, DCB_CMD_SDCBX, ifname);
-    if (set == NULL || nla_put_u8(set, DCB_ATTR_DCBX, MODE_HOST) < 0)
+    if (set == NULL || nla_put_u8(set, DCB_ATTR_DCBX, mode) < 0)
         return err_nomem(err);
     struct reply answer = {.mode = 1};
-    code = nlx_txn(nlx, set, take_mode, &answer, err);
-    *out_host = code == ERR_OK && answer.mode == 0;
+    enum err_code code = nlx_txn(nlx, set, take_mode, &answer, err);
+    if (code == ERR_OK && answer.mode != 0) /* it answers 0 or 1, no errno */
+        code = err_set(err, ERR_UNSUPPORTED, "the driver refuses the DCBX mode 0x%02x", mode);
+    return code;
+}
+
+enum err_code dcb_claim(struct nlx *nlx, const char *ifname, bool *out_host, struct err *err)
+{
+    bool has;
+    uint8_t mode = 0;
+    *out_host = true;
+    enum err_code code = dcb_get_mode(nlx, ifname, &has, &mode, err);
+    if (code != ERR_OK || !has || (mode & MODE_HOST) == MODE_HOST)
+        return code;
+    code = dcb_set_mode(nlx, ifname, MODE_HOST, err);
+    *out_host = code == ERR_OK;
     return code == ERR_UNSUPPORTED ? ERR_OK : code;
 }

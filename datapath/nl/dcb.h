@@ -43,6 +43,12 @@ ERR_MUST_CHECK enum err_code dcb_set_buffer(struct nlx *nlx, const char *ifname,
 ERR_MUST_CHECK enum err_code dcb_set_app(struct nlx *nlx, const char *ifname,
                                          const struct app_value *have, const struct app_value *want,
                                          struct err *err);
+/* Who runs the port's DCBX, as DCBX_* of value.h; false: the driver knows no modes. */
+ERR_MUST_CHECK enum err_code dcb_get_mode(struct nlx *nlx, const char *ifname, bool *out_has,
+                                          uint8_t *out, struct err *err);
+/* ERR_UNSUPPORTED: the driver refuses the mode. */
+ERR_MUST_CHECK enum err_code dcb_set_mode(struct nlx *nlx, const char *ifname, uint8_t mode,
+                                          struct err *err);
 /* Puts the port into host-managed IEEE mode where the driver knows modes and is in another.
  * *out_host says whether it is then; drivers without modes count as host-managed. */
 ERR_MUST_CHECK enum err_code dcb_claim(struct nlx *nlx, const char *ifname, bool *out_host,

@@ -9,11 +9,24 @@
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
 
+bool devlink_put_handle(struct nl_msg *msg, const char *bus, const char *device)
+{
+    return nla_put_string(msg, DEVLINK_ATTR_BUS_NAME, bus) >= 0 &&
+           nla_put_string(msg, DEVLINK_ATTR_DEV_NAME, device) >= 0;
+}
+
+bool devlink_is_handle(struct nlattr *const *tb, const char *bus, const char *device)
+{
+    char have_bus[32], have_device[DEVLINK_TEXT_SIZE];
+    return nlx_text(tb[DEVLINK_ATTR_BUS_NAME], have_bus, sizeof(have_bus)) &&
+           nlx_text(tb[DEVLINK_ATTR_DEV_NAME], have_device, sizeof(have_device)) &&
+           strcmp(have_bus, bus) == 0 && strcmp(have_device, device) == 0;
+}
+
 struct nl_msg *devlink_encode_info(uint16_t family, const char *bus, const char *device)
 {
     struct nl_msg *msg = nlx_genl_new(family, DEVLINK_CMD_INFO_GET, 0);
-    if (msg != NULL && (nla_put_string(msg, DEVLINK_ATTR_BUS_NAME, bus) < 0 ||
-                        nla_put_string(msg, DEVLINK_ATTR_DEV_NAME, device) < 0)) {
+    if (msg != NULL && !devlink_put_handle(msg, bus, device)) {
         nlmsg_free(msg);
         msg = NULL;
     }

@@ -35,6 +35,10 @@ const char *devlink_firmware(const struct devlink_versions *versions);
 bool devlink_psid(const struct devlink_versions *fixed, const char *firmware,
                   char out[DEVLINK_PSID_SIZE]);
 
+/* A device's name in a request and in an answer (tb: DEVLINK_ATTR_MAX + 1 attributes). */
+bool devlink_put_handle(struct nl_msg *msg, const char *bus, const char *device);
+bool devlink_is_handle(struct nlattr *const *tb, const char *bus, const char *device);
+
 struct nl_msg *devlink_encode_info(uint16_t family, const char *bus, const char *device);
 ERR_MUST_CHECK enum err_code devlink_decode_info(const struct nlmsghdr *msg,
                                                  struct devlink_info *out, struct err *err);

@@ -2,6 +2,7 @@
  * fleet/rules/knob_unsupported.c - what a placed port cannot enforce is refused, not ignored.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "fleet/rules/rule.h"
 
@@ -40,7 +41,7 @@ static bool check_job(const struct view *view, const struct change *change, cons
     if (job->job->limit.kind != BANDWIDTH_NONE && by.limit == ENFORCEMENT_NONE)
         report_job(change, site, job, "bw_limit", "nothing can enforce the limit of one job",
                    findings);
-    if (priority->used && priority->lossless && !site->port->caps.dcb_pfc)
+    if (priority->used && priority->lossless && !site_physical_port(site)->caps.dcb_pfc)
         report_job(change, site, job, "priority",
                    "the job's priority is lossless, but there is no PFC", findings);
     return findings->count > before;
@@ -66,56 +67,65 @@ static void check_flows(const struct change *change, const struct site *site,
                 rule_site_text(site, where), driver_of(site), limit);
 }
 
-static bool lacks_pfc(const struct fabric *fabric, const struct port_caps *caps)
+static bool lacks_pfc(const struct fabric *fabric, const struct port *port)
 {
     bool lossless = false;
     for (int i = 0; i < PRIORITY_COUNT; i++)
         lossless |= fabric->priorities[i].used && fabric->priorities[i].lossless;
-    return lossless && !caps->dcb_pfc;
+    return lossless && !port->caps.dcb_pfc;
 }
 
-static bool lacks_app(const struct fabric *fabric, const struct port_caps *caps)
+static bool lacks_app(const struct fabric *fabric, const struct port *port)
 {
-    return fabric->trust == FABRIC_TRUST_DSCP && !caps->dcb_app;
+    return fabric->trust == FABRIC_TRUST_DSCP && !port->caps.dcb_app;
 }
 
-static bool lacks_ets(const struct fabric *fabric, const struct port_caps *caps)
+static bool lacks_ets(const struct fabric *fabric, const struct port *port)
 {
-    return !site_has_classes(fabric, caps);
+    return !site_has_classes(fabric, &port->caps);
 }
 
-static bool lacks_maxrate(const struct fabric *fabric, const struct port_caps *caps)
+static bool lacks_maxrate(const struct fabric *fabric, const struct port *port)
 {
     bool limits = false;
     for (int i = 0; i < PRIORITY_COUNT; i++)
         limits |= fabric->priorities[i].used && fabric->priorities[i].limit.kind != BANDWIDTH_NONE;
-    return limits && !caps->dcb_maxrate;
+    return limits && !port->caps.dcb_maxrate;
 }
 
-static bool lacks_buffer(const struct fabric *fabric, const struct port_caps *caps)
+static bool lacks_buffer(const struct fabric *fabric, const struct port *port)
 {
-    return fabric->has_buffer && !caps->dcb_buffer;
+    return fabric->has_buffer && !port->caps.dcb_buffer;
 }
 
-static bool lacks_tos(const struct fabric *fabric, const struct port_caps *caps)
+static bool lacks_tos(const struct fabric *fabric, const struct port *port)
 {
-    return fabric->has_roce_priority && !caps->roce_tos;
+    return fabric->has_roce_priority && !port->caps.roce_tos;
 }
 
-static bool lacks_cnp(const struct fabric *fabric, const struct port_caps *caps)
+static bool lacks_cnp(const struct fabric *fabric, const struct port *port)
 {
-    return fabric->has_cnp && (caps->roce_cc & roce_cc_bit(ROCE_CC_CNP_DSCP)) == 0;
+    return fabric->has_cnp && (port->caps.roce_cc & roce_cc_bit(ROCE_CC_CNP_DSCP)) == 0;
 }
 
-static bool lacks_cc(const struct fabric *fabric, const struct port_caps *caps)
+static bool lacks_cc(const struct fabric *fabric, const struct port *port)
 {
-    return (fabric->cc.present & ~caps->roce_cc) != 0 ||
-           (fabric->cc.has_notify && !caps->roce_cc_notify) ||
-           (fabric->cc.has_react && !caps->roce_cc_react);
+    return (fabric->cc.present & ~port->caps.roce_cc) != 0 ||
+           (fabric->cc.has_notify && !port->caps.roce_cc_notify) ||
+           (fabric->cc.has_react && !port->caps.roce_cc_react);
+}
+
+static bool lacks_param(const struct fabric *fabric, const struct port *port)
+{
+    for (size_t i = 0; i < fabric->param_count; i++)
+        if (strcmp(fabric->params[i].driver, port->driver) == 0 &&
+            !port_has_param(port, fabric->params[i].name, fabric->params[i].cmode))
+            return true;
+    return false;
 }
 
 static const struct {
-    bool (*lacks)(const struct fabric *fabric, const struct port_caps *caps);
+    bool (*lacks)(const struct fabric *fabric, const struct port *port);
     const char *text;
 } needs[] = {
     {lacks_app, "map DSCPs to priorities"},
@@ -126,6 +136,7 @@ static const struct {
     {lacks_tos, "give RDMA connections the profile's type of service"},
     {lacks_cnp, "mark congestion notifications (CNPs) with the profile's DSCP"},
     {lacks_cc, "take all of the profile's congestion control"},
+    {lacks_param, "take all of the profile's parameters of their driver"},
 };
 
 /* What the profile asks of every port: one finding a need, with how many ports lack it. */
@@ -137,7 +148,7 @@ static void check_profile(const struct view *view, const struct change *change,
         size_t count = 0;
         for (size_t i = 0; i < change->sites->site_count; i++) {
             const struct site *site = &change->sites->sites[i];
-            if (!needs[n].lacks(view->fabric, &site->port->caps))
+            if (site_is_function(site->port) || !needs[n].lacks(view->fabric, site->port))
                 continue;
             first = first == NULL ? site : first;
             count++;

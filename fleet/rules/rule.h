@@ -75,4 +75,4 @@ void rule_priority_pointer(const struct fabric *fabric, int priority, const char
 extern const struct rule rule_guarantee_sum, rule_limit_below_guarantee, rule_bw_limit_floor,
     rule_priority_range, rule_lossless_set, rule_dscp_conflict, rule_strict_needs_limit,
     rule_port_capacity, rule_knob_unsupported, rule_tenant_quota, rule_selector_empty,
-    rule_selector_overlap, rule_solar_stability;
+    rule_selector_overlap, rule_solar_stability, rule_dcbx_conflict;

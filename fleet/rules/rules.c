@@ -6,13 +6,11 @@
 #include "fleet/rules/rule.h"
 
 const struct rule *const rules[] = {
-    &rule_guarantee_sum,      &rule_limit_below_guarantee,
-    &rule_bw_limit_floor,     &rule_priority_range,
-    &rule_lossless_set,       &rule_dscp_conflict,
-    &rule_strict_needs_limit, &rule_port_capacity,
-    &rule_knob_unsupported,   &rule_tenant_quota,
-    &rule_selector_empty,     &rule_selector_overlap,
-    &rule_solar_stability,    NULL,
+    &rule_guarantee_sum,      &rule_limit_below_guarantee, &rule_bw_limit_floor,
+    &rule_priority_range,     &rule_lossless_set,          &rule_dscp_conflict,
+    &rule_strict_needs_limit, &rule_port_capacity,         &rule_knob_unsupported,
+    &rule_tenant_quota,       &rule_selector_empty,        &rule_selector_overlap,
+    &rule_solar_stability,    &rule_dcbx_conflict,         NULL,
 };
 
 /* Only nodes that the change can touch are looked at. */
