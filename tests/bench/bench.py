@@ -3,8 +3,8 @@
 
 bench.py --srcdir S --objdir O [--seconds N] [--only NAME]
 Peers: etcd through its JSON gateway (skipped with a reason when it is not installed), raw SQLite
-commits, jansson's bare parse, ovsdb-server's monitors (openvswitch-common). Loopback only; ends only
-what it started.
+commits, libmicrohttpd and SQLite with group commit in bare C (bench_bare.c), jansson's bare parse,
+ovsdb-server's monitors (openvswitch-common). Loopback only; ends only what it started.
 """
 import argparse
 import base64
@@ -152,34 +152,37 @@ class Bench:
         for conns in CONNECTIONS:  # a tenant a connection, so that no two race for one revision
             for i in range(conns):
                 server.call("PUT", f"/v1/tenants/x{conns}-{i}", {}, If_None_Match="*")
+        bare = Process([f"{self.bin}/bench_bare", self.folder], f"{self.folder}/bare.log")
+        bare_port = int(bare.proc.stdout.readline())
         value = base64.b64encode(json.dumps(POLICY).encode()).decode()
         for conns in CONNECTIONS:
             ours = self.load(server.port, conns, "PUT", f"/v1/tenants/x{conns}-{{conn}}/policy",
                              json.dumps(POLICY), (server.auth, "If-Match: {etag}"))
             peer = etcd and self.load(etcd_port, conns, "POST", "/v3/kv/put", json.dumps(
                 {"key": base64.b64encode(b"policy").decode(), "value": value}))
-            self.row("PUT", conns, ours, peer, raw)
+            self.row("PUT", conns, ours, peer,
+                     self.load(bare_port, conns, "PUT", "/x{conn}", json.dumps(POLICY)), raw)
         for conns in CONNECTIONS:
             ours = self.load(server.port, conns, "GET", f"/v1/tenants/x{conns}-{{conn}}/policy", None,
                              (server.auth,))
             peer = etcd and self.load(etcd_port, conns, "POST", "/v3/kv/range", json.dumps(
                 {"key": base64.b64encode(b"policy").decode()}))
-            self.row("GET", conns, ours, peer, None)
+            self.row("GET", conns, ours, peer, self.load(bare_port, conns, "GET", "/x{conn}"), None)
         memory = f"  memory after the run: stellard {server.rss_mib():.0f} MiB"
         if etcd:
             memory += f", etcd {etcd.rss_mib():.0f} MiB"
         print(memory)
-        server.stop()
-        if etcd:
-            etcd.stop()
+        for process in filter(None, (server, etcd, bare)):
+            process.stop()
 
     @staticmethod
-    def row(what, conns, ours, peer, raw):
+    def row(what, conns, ours, peer, bare, raw):
         text = (f"  {what} x{conns}: {ours['per_s']:.0f}/s, p50 {ours['p50_us']} us, "
                 f"p99 {ours['p99_us']} us")
         if peer:
             text += (f"; etcd {peer['per_s']:.0f}/s, p99 {peer['p99_us']} us: "
                      f"{ours['per_s'] / peer['per_s']:.2f} x etcd")
+        text += f"; bare C {bare['per_s']:.0f}/s: {ours['per_s'] / bare['per_s']:.2f} x bare C"
         if raw:
             text += f"; {ours['per_s'] / raw['per_s']:.2f} x raw SQLite"
         print(text, flush=True)
