@@ -161,6 +161,27 @@ void text_copy(char *out, size_t size, const char *text)
     out[len] = '\0';
 }
 
+char *text_put(char *at, const char *text)
+{
+    size_t len = strlen(text);
+    memcpy(at, text, len + 1);
+    return at + len;
+}
+
+char *text_put_number(char *at, int64_t number)
+{
+    char digits[TEXT_NUMBER_MAX], *first = digits + sizeof(digits);
+    uint64_t magnitude = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    *--first = '\0';
+    do {
+        *--first = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude > 0);
+    if (number < 0)
+        *--first = '-';
+    return text_put(at, first);
+}
+
 uint64_t text_hash(const char *text)
 {
     uint64_t hash = UINT64_C(14695981039346656037);

@@ -39,6 +39,12 @@ void text_quote(const char *text, size_t len, char *out, size_t size);
  * read. */
 void text_copy(char *out, size_t size, const char *text);
 
+/* For texts that are built piece by piece in room that suffices: both write at `at`, with a NUL,
+ * and return where it stands. */
+char *text_put(char *at, const char *text);
+#define TEXT_NUMBER_MAX 21 /* "-9223372036854775808" and its NUL */
+char *text_put_number(char *at, int64_t number);
+
 /* FNV-1a, for tables whose keys are names that we checked: strangers could choose colliding ones.
  */
 uint64_t text_hash(const char *text);

@@ -89,22 +89,31 @@ static bool scale(const struct decimal *d, uint64_t factor, uint64_t max, int64_
     return true;
 }
 
-static enum err_code parse_share(const char *quoted, const struct decimal *d, struct bandwidth *out,
-                                 struct err *err)
+/* What is wrong with it, behind its quoted text; NULL = nothing. */
+static const char *read_share(const struct decimal *d, struct bandwidth *out)
 {
     int64_t permyriad;
     if (d->written_decimals > SHARE_DECIMALS_MAX)
-        return err_set(err, ERR_INVALID,
-                       "'%s' has more than two decimals; shares go in steps of 0.01%%", quoted);
+        return "has more than two decimals; shares go in steps of 0.01%";
     if (d->digits == 0 && !d->too_big)
-        return err_set(err, ERR_INVALID,
-                       "'%s' is zero, which many drivers take for \"no limit\"; the smallest share "
-                       "is 0.01%%; leave the member out for none",
-                       quoted);
+        return "is zero, which many drivers take for \"no limit\"; the smallest share is 0.01%; "
+               "leave the member out for none";
     if (d->too_big || !scale(d, 100, SHARE_PERMYRIAD_FULL, &permyriad))
-        return err_set(err, ERR_INVALID, "'%s' is more than the whole port; at most 100%%", quoted);
+        return "is more than the whole port; at most 100%";
     *out = (struct bandwidth){.kind = BANDWIDTH_SHARE, .share_permyriad = (int32_t)permyriad};
-    return ERR_OK;
+    return NULL;
+}
+
+static const char *read_rate(const struct decimal *d, uint64_t factor, struct bandwidth *out)
+{
+    int64_t rate;
+    if (d->digits == 0 && !d->too_big)
+        return "is zero, which many drivers take for \"no limit\"; the smallest rate is 1bps; "
+               "leave the member out for none";
+    if (d->too_big || !scale(d, factor, (uint64_t)RATE_BPS_MAX, &rate))
+        return "is not a whole number of bits per second from 1bps to 1000000Gbps";
+    *out = (struct bandwidth){.kind = BANDWIDTH_RATE, .rate_bps = rate};
+    return NULL;
 }
 
 enum err_code bandwidth_parse(const char *text, struct bandwidth *out, struct err *err)
@@ -113,36 +122,23 @@ enum err_code bandwidth_parse(const char *text, struct bandwidth *out, struct er
         {"bps", 1},     {"Kbps", 1000},    {"Mbps", 1000000},    {"Gbps", 1000000000},
         {"Kbit", 1000}, {"Mbit", 1000000}, {"Gbit", 1000000000}, {NULL, 0},
     };
-    char quoted[QUOTE_MAX];
-    text_quote(text, strlen(text), quoted, sizeof(quoted));
+    const char *wrong = "is no bandwidth; write a share such as \"40%\" or a rate such as "
+                        "\"90Gbps\" (bps, Kbps, Mbps, Gbps, Kbit, Mbit, Gbit), without blanks or "
+                        "sign";
     const char *at = text;
     struct decimal d;
-    const struct unit *unit = NULL;
-    bool share = false;
     if (decimal_read(&at, &d)) {
-        share = strcmp(at, "%") == 0;
-        unit = unit_find(units, at);
+        const struct unit *unit = unit_find(units, at);
+        if (strcmp(at, "%") == 0)
+            wrong = read_share(&d, out);
+        else if (unit != NULL)
+            wrong = read_rate(&d, unit->factor, out);
     }
-    if (share)
-        return parse_share(quoted, &d, out, err);
-    if (unit == NULL)
-        return err_set(
-            err, ERR_INVALID,
-            "'%s' is no bandwidth; write a share such as \"40%%\" or a rate such as "
-            "\"90Gbps\" (bps, Kbps, Mbps, Gbps, Kbit, Mbit, Gbit), without blanks or sign",
-            quoted);
-    int64_t rate;
-    if (d.digits == 0 && !d.too_big)
-        return err_set(err, ERR_INVALID,
-                       "'%s' is zero, which many drivers take for \"no limit\"; the smallest rate "
-                       "is 1bps; leave the member out for none",
-                       quoted);
-    if (d.too_big || !scale(&d, unit->factor, (uint64_t)RATE_BPS_MAX, &rate))
-        return err_set(err, ERR_INVALID,
-                       "'%s' is not a whole number of bits per second from 1bps to 1000000Gbps",
-                       quoted);
-    *out = (struct bandwidth){.kind = BANDWIDTH_RATE, .rate_bps = rate};
-    return ERR_OK;
+    if (wrong == NULL)
+        return ERR_OK;
+    char quoted[QUOTE_MAX];
+    text_quote(text, strlen(text), quoted, sizeof(quoted));
+    return err_set(err, ERR_INVALID, "'%s' %s", quoted, wrong);
 }
 
 /* value / 10^decimals without trailing zeros, followed by unit. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "base/text.h"
 #include "db/stmt.h"
 #include "db/store.h"
 
@@ -23,10 +24,10 @@
 static enum err_code row_hash(const struct db_audit *row, char out[DIGEST_TEXT_MAX],
                               struct err *err)
 {
-    char id[24], time[24], generation[24];
-    snprintf(id, sizeof(id), "%lld", (long long)row->id);
-    snprintf(time, sizeof(time), "%lld", (long long)row->time_us);
-    snprintf(generation, sizeof(generation), "%lld", (long long)row->generation);
+    char id[TEXT_NUMBER_MAX], time[TEXT_NUMBER_MAX], generation[TEXT_NUMBER_MAX];
+    text_put_number(id, row->id);
+    text_put_number(time, row->time_us);
+    text_put_number(generation, row->generation);
     const char *const fields[FIELDS_MAX] = {
         row->prev_hash,  id,          time,        row->actor, row->action, row->subject,
         row->request_id, row->reason, row->before, row->after, generation,
@@ -42,14 +43,14 @@ static enum err_code row_hash(const struct db_audit *row, char out[DIGEST_TEXT_M
     if (room > sizeof(small) && large == NULL)
         return err_nomem(err);
     char *text = large != NULL ? large : small;
-    size_t at = 0;
+    char *at = text;
     for (size_t i = 0; i < count; i++) {
-        at += (size_t)sprintf(text + at, "%zu:", lens[i]);
-        memcpy(text + at, fields[i], lens[i]);
+        at = text_put(text_put_number(at, (int64_t)lens[i]), ":");
+        memcpy(at, fields[i], lens[i]);
         at += lens[i];
-        text[at++] = ',';
+        *at++ = ',';
     }
-    bytes_digest(text, at, out);
+    bytes_digest(text, (size_t)(at - text), out);
     return ERR_OK;
 }
 

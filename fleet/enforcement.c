@@ -2,10 +2,10 @@
  * fleet/enforcement.c - who makes the guarantees and limits of a tenant's jobs true: the part of
  * the answer to an upload that says what is enforced where.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "fleet/rules.h"
 #include "fleet/site.h"
 
@@ -47,13 +47,13 @@ static char *write_job(char *at, const struct policy_job *job, const struct wors
     const char *limit = worst->placed ? enforcement_name(worst->by.limit) : "unplaced";
     bool guarantees = job->guarantee.kind != BANDWIDTH_NONE;
     bool limits = job->limit.kind != BANDWIDTH_NONE;
-    at += sprintf(at, "\"%s\":{", job->name);
+    at = text_put(text_put(text_put(at, "\""), job->name), "\":{");
     if (guarantees)
-        at += sprintf(at, "\"guarantee\":\"%s\"", guarantee);
+        at = text_put(text_put(text_put(at, "\"guarantee\":\""), guarantee), "\"");
     if (limits)
-        at += sprintf(at, "%s\"limit\":\"%s\"", guarantees ? "," : "", limit);
-    *at++ = '}';
-    return at;
+        at = text_put(text_put(text_put(at, guarantees ? ",\"limit\":\"" : "\"limit\":\""), limit),
+                      "\"");
+    return text_put(at, "}");
 }
 
 static char *write_all(const struct policy *policy, const struct worst *worst)

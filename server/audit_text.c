@@ -7,18 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "server/publish.h"
+
+#define STATE_FRAME_MAX (128 + DIGEST_TEXT_MAX) /* without the document */
 
 /* Canonical: the members are in order. document NULL = not kept here. */
 static char *state_text(int64_t revision, const char *digest, const char *document)
 {
-    char *text = NULL;
-    bool kept = document != NULL && strlen(document) <= AUDIT_DOCUMENT_MAX;
+    size_t len = document == NULL ? 0 : strlen(document);
     if (revision == 0)
         return strdup("");
-    int n = asprintf(&text, "{\"digest\":\"%s\"%s%s,\"revision\":%lld}", digest,
-                     kept ? ",\"document\":" : "", kept ? document : "", (long long)revision);
-    return n < 0 ? NULL : text;
+    char *text = malloc(STATE_FRAME_MAX + len);
+    if (text == NULL)
+        return NULL;
+    char *at = text_put(text_put(text_put(text, "{\"digest\":\""), digest), "\"");
+    if (len > 0 && len <= AUDIT_DOCUMENT_MAX)
+        at = text_put(text_put(at, ",\"document\":"), document);
+    text_put(text_put_number(text_put(at, ",\"revision\":"), revision), "}");
+    return text;
 }
 
 /* What is published under key, if it is the revision that the write replaces: an earlier write of

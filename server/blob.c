@@ -3,10 +3,10 @@
  */
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "server/http.h"
 
 struct blob *blob_new(char *data, size_t len, const char *etag, const char *content_type)
@@ -41,5 +41,5 @@ void blob_unref(struct blob *blob)
 
 void etag_format(int64_t revision, char out[32])
 {
-    snprintf(out, 32, "\"%lld\"", (long long)revision);
+    text_put(text_put_number(text_put(out, "\""), revision), "\"");
 }

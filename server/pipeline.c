@@ -39,12 +39,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "server/audit_text.h"
 #include "server/denials.h"
 #include "server/hardware.h"
 
-#define EVENT_BODY_MAX 256
-#define REFUSED_TEXT   "the document is not valid; see errors"
+#define EVENT_BODY_MAX   256
+#define ANSWER_FRAME_MAX 256 /* without the texts of others */
+#define REFUSED_TEXT     "the document is not valid; see errors"
 
 bool etag_list_has(const char *list, int64_t revision)
 {
@@ -261,18 +263,21 @@ static enum err_code write_answer_text(struct write *w, struct err *err)
     const char *inner = w->enforcement;
     OWN(json) json_t *list = w->findings.count == 0 ? NULL : finding_list_to_json(&w->findings);
     OWN(str) char *findings = list == NULL ? strdup("[]") : json_canonical(list, NULL);
-    char label_text[32] = "", *text = NULL;
-    if (label != 0)
-        snprintf(label_text, sizeof(label_text), ",\"label\":%lld", (long long)label);
     if (findings == NULL || (w->findings.count > 0 && list == NULL))
         return err_nomem(err);
-    int n = asprintf(&text, "{%s%s%s\"findings\":%s,\"generation\":%lld%s,\"revision\":%lld%s}",
-                     inner == NULL ? "" : "\"enforcement\":", inner == NULL ? "" : inner,
-                     inner == NULL ? "" : ",", findings, (long long)w->generation, label_text,
-                     (long long)w->revision, w->unchanged ? ",\"unchanged\":true" : "");
-    if (n < 0)
+    char *text = malloc(ANSWER_FRAME_MAX + strlen(findings) + (inner == NULL ? 0 : strlen(inner)));
+    if (text == NULL)
         return err_nomem(err);
-    w->blob = blob_new(text, (size_t)n, w->etag, "application/json");
+    char *at = text_put(text, "{");
+    if (inner != NULL)
+        at = text_put(text_put(text_put(at, "\"enforcement\":"), inner), ",");
+    at = text_put(text_put(at, "\"findings\":"), findings);
+    at = text_put_number(text_put(at, ",\"generation\":"), w->generation);
+    if (label != 0)
+        at = text_put_number(text_put(at, ",\"label\":"), label);
+    at = text_put_number(text_put(at, ",\"revision\":"), w->revision);
+    at = text_put(at, w->unchanged ? ",\"unchanged\":true}" : "}");
+    w->blob = blob_new(text, (size_t)(at - text), w->etag, "application/json");
     return w->blob == NULL ? err_nomem(err) : ERR_OK;
 }
 
@@ -336,8 +341,9 @@ static enum err_code record(struct write *w, struct db_tx *tx, struct err *err)
         .generation = w->generation,
     };
     /* Names of principals need no escapes: they are identifiers that we checked or made. */
-    snprintf(body, sizeof(body), "{\"by\":\"%s\",\"generation\":%lld,\"revision\":%lld}",
-             request_principal(w->request)->name, (long long)w->generation, (long long)w->revision);
+    char *at = text_put(text_put(body, "{\"by\":\""), request_principal(w->request)->name);
+    at = text_put_number(text_put(at, "\",\"generation\":"), w->generation);
+    text_put(text_put_number(text_put(at, ",\"revision\":"), w->revision), "}");
     return change_record(tx, w->request, &audit, w->kind->event, body, err);
 }
 

@@ -125,6 +125,26 @@ static void copy_cuts_on_a_character(void **state)
     assert_string_equal(out, "");
 }
 
+static void pieces_follow_each_other(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t number;
+        const char *text;
+    } numbers[] = {{0, "<0>"},
+                   {9, "<9>"},
+                   {10, "<10>"},
+                   {-1, "<-1>"},
+                   {INT64_MAX, "<9223372036854775807>"},
+                   {INT64_MIN, "<-9223372036854775808>"}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        char text[TEXT_NUMBER_MAX + 2];
+        char *end = text_put(text_put_number(text_put(text, "<"), numbers[i].number), ">");
+        assert_string_equal(text, numbers[i].text);
+        assert_ptr_equal(end, text + strlen(text));
+    }
+}
+
 static void hex_digits_have_their_value(void **state)
 {
     (void)state;
@@ -167,6 +187,7 @@ int main(void)
         cmocka_unit_test(clean_replaces_hidden_characters_but_those_kept),
         cmocka_unit_test(quote_escapes_and_cuts_on_a_character),
         cmocka_unit_test(copy_cuts_on_a_character),
+        cmocka_unit_test(pieces_follow_each_other),
         cmocka_unit_test(hex_digits_have_their_value),
         cmocka_unit_test(closest_name_is_at_most_one_edit_for_three_letters),
     };

@@ -112,6 +112,26 @@ static void an_event_is_two_lines_and_an_empty_one(void **state)
     blob_unref(blob);
 }
 
+static void an_event_is_the_text_of_its_json(void **state)
+{
+    (void)state;
+    const struct db_event events[] = {
+        event_of(1, "policy.changed", "tenant/a/policy"),
+        {.id = INT64_MAX, .kind = "k", .subject = "s", .request_id = "", .body = "{}"},
+    };
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        OWN(json) json_t *item = event_to_json(&events[i]);
+        OWN(str) char *text = json_canonical(item, NULL);
+        struct blob *blob = event_to_blob(&events[i]);
+        assert_non_null(text);
+        assert_non_null(blob);
+        const char *data = strstr(blob->data, "data: ") + strlen("data: ");
+        assert_memory_equal(data, text, strlen(text));
+        assert_string_equal(data + strlen(text), "\n\n");
+        blob_unref(blob);
+    }
+}
+
 static void an_id_is_at_most_18_digits(void **state)
 {
     (void)state;
@@ -209,6 +229,7 @@ int main(void)
         cmocka_unit_test(kinds_are_whole_or_begin_so),
         cmocka_unit_test(a_subject_is_itself_and_what_is_below),
         cmocka_unit_test(an_event_is_two_lines_and_an_empty_one),
+        cmocka_unit_test(an_event_is_the_text_of_its_json),
         cmocka_unit_test(an_id_is_at_most_18_digits),
         cmocka_unit_test(the_ring_holds_the_newest_8192),
         cmocka_unit_test(the_ring_holds_at_most_16_mib),

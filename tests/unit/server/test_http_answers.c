@@ -142,6 +142,9 @@ static void request_ids_come_from_the_caller_the_trace_or_chance(void **state)
     assert_int_equal(strlen(one), 32);
     assert_int_equal(strlen(two), 32);
     assert_string_not_equal(one, two);
+    /* The first 12 digits are the milliseconds of their time. */
+    one[12] = two[12] = '\0';
+    assert_in_range(strtoull(two, NULL, 16) - strtoull(one, NULL, 16), 0, 60000);
     raw_get(port, "/v1/echo", "X-Request-Id: 123456789012345678901234567890123456\r\n", &a);
     assert_header(a, "X-Request-Id", "123456789012345678901234567890123456");
     raw_get(port, "/v1/echo", "X-Request-Id: 1234567890123456789012345678901234567\r\n", &a);
