@@ -1,6 +1,6 @@
 /*
- * agent/link_http.c - see link_http.h: six channels, each with at most one request in flight, its
- * own timer and its own back-off. Made by agent_main and the benchmark, driven by the loop.
+ * agent/link_http.c - see link_http.h: six channels, each with its own timer and its own back-off.
+ * Made by agent_main and the benchmark, driven by the loop.
  */
 #include "agent/link_http.h"
 
@@ -15,13 +15,16 @@
 #include "base/text.h"
 #include "fleet/plan.h"
 
+/* What is sent, by urgency, one request at a time: a second one would only be a second connection
+ * (with TLS some 25 KiB of the server's memory) and compete with the first. The polls wait beside.
+ */
 enum channel_id {
+    CHANNEL_RECEIPT,
+    CHANNEL_FLASH_REPORT,
     CHANNEL_INVENTORY,
     CHANNEL_STATE,
-    CHANNEL_RECEIPT,
     CHANNEL_PLAN,
     CHANNEL_FLASH,
-    CHANNEL_FLASH_REPORT,
     CHANNEL_COUNT,
 };
 
@@ -140,12 +143,20 @@ static void make_url(const struct channel *channel, char out[LINK_URL_MAX])
                  LINK_POLL_WAIT_S);
 }
 
+static bool is_sending(const struct link_http *link)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        if (link->channels[i].running && !kinds[i].poll)
+            return true;
+    return false;
+}
+
 static void send_now(struct channel *channel)
 {
     struct link_http *link = channel->link;
     bool poll = channel->kind->poll;
     if (!link->started || channel->running || channel->waiting ||
-        (poll ? !channel->has_known : channel->body == NULL))
+        (poll ? !channel->has_known : channel->body == NULL || is_sending(link)))
         return;
     char url[LINK_URL_MAX];
     make_url(channel, url);
@@ -178,6 +189,12 @@ static void send_now(struct channel *channel)
     channel->poll_start_ns = now_ns();
     if (channel->kind == &kinds[CHANNEL_PLAN])
         link->events.event(link->events.arg, LINK_WAITING);
+}
+
+static void send_all(struct link_http *link)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        send_now(&link->channels[i]);
 }
 
 static void on_timer(void *arg)
@@ -239,7 +256,6 @@ static void finish(struct channel *channel)
         channel->body = NULL;
         link->events.event(link->events.arg, channel->kind->done);
     }
-    send_now(channel);
 }
 
 static void on_polled(struct channel *channel, const struct http_response *response)
@@ -270,6 +286,7 @@ static void on_done(void *arg, const struct http_response *response)
     if (verdict == VERDICT_AWAY) {
         say_away(link, response);
         wait_for(channel, backoff_next(&channel->backoff, jitter_random()));
+        send_all(link);
         return;
     }
     say_back(link);
@@ -281,6 +298,7 @@ static void on_done(void *arg, const struct http_response *response)
         on_polled(channel, response);
     else
         finish(channel);
+    send_all(link);
 }
 
 static void deliver(struct link *base, enum channel_id id, const json_t *document)
@@ -321,8 +339,7 @@ static void link_start(struct link *base, const struct link_events *events)
     struct link_http *link = (struct link_http *)base;
     link->events = *events;
     link->started = true;
-    for (int i = 0; i < CHANNEL_COUNT; i++)
-        send_now(&link->channels[i]);
+    send_all(link);
 }
 
 /* A '+' of a query means a space; a tag has one at most, its other characters mean themselves. */

@@ -8,7 +8,8 @@
  *   GET  /v1/nodes/NODE/flash?known=TAG&wait=25s   200 a flash task, 204 nothing new, 404 a server
  *                                                  that has none: asked again slowly
  *   POST /v1/nodes/NODE/flash/TASK:report
- * each with a client certificate, or with "Authorization: Bearer TOKEN" (loopback only). A server
+ * each with a client certificate, or with "Authorization: Bearer TOKEN" (loopback only). What is
+ * sent goes one at a time, the receipt first: one connection beside those of the polls. A server
  * that is away or answers 5xx, 408 or 429 is tried again with back-off; 401 and 403 slowly; what it
  * refuses otherwise (4xx) is logged and not sent again.
  */

@@ -407,6 +407,37 @@ static void a_newer_state_takes_the_place_of_one_on_its_way(void **state)
     world_close(&world);
 }
 
+static void what_is_sent_goes_one_at_a_time_the_receipt_first(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = "PUT /v1/agent/state", .status = 204},
+         {.request = "PUT /v1/agent/inventory", .status = 204}, {.request = "POST", .hold = true});
+    put(&world, world.link->ops->state, "{\"knobs\":[]}");
+    put(&world, world.link->ops->inventory, "{\"ports\":[]}");
+    put(&world, world.link->ops->receipt, "{\"result\":\"applied\"}");
+    wait_until(&world, &world.events[LINK_STATE_DONE], 1);
+    turn(&world, 50);
+    /* The state was on its way when the others came; the receipt is, until it is answered. */
+    assert_int_equal(world.request_count, 2);
+    assert_int_equal(count_requests(&world, "POST /v1/agent/receipts"), 1);
+    assert_int_equal(world.events[LINK_INVENTORY_DONE], 0);
+    world_close(&world);
+}
+
+static void one_that_waits_to_be_tried_again_holds_no_other_up(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = "POST", .status = 503},
+         {.request = "PUT /v1/agent/state", .status = 204});
+    put(&world, world.link->ops->receipt, "{\"result\":\"applied\"}");
+    put(&world, world.link->ops->state, "{\"knobs\":[]}");
+    wait_until(&world, &world.events[LINK_STATE_DONE], 1);
+    assert_int_equal(world.events[LINK_RECEIPT_DONE], 0);
+    world_close(&world);
+}
+
 static void a_server_that_goes_and_comes_back_gets_everything(void **state)
 {
     (void)state;
@@ -553,6 +584,8 @@ int main(void)
         cmocka_unit_test(a_denied_token_is_tried_slowly_and_nothing_is_lost),
         cmocka_unit_test(what_the_server_refuses_is_not_sent_again),
         cmocka_unit_test(a_newer_state_takes_the_place_of_one_on_its_way),
+        cmocka_unit_test(what_is_sent_goes_one_at_a_time_the_receipt_first),
+        cmocka_unit_test(one_that_waits_to_be_tried_again_holds_no_other_up),
         cmocka_unit_test(a_server_that_goes_and_comes_back_gets_everything),
         cmocka_unit_test(an_answer_over_the_limit_is_not_taken),
         cmocka_unit_test(a_cut_answer_is_not_taken),
