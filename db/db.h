@@ -45,6 +45,8 @@ struct db_hooks {
     /* After the done calls, with the queue looked at in between: background work in slices. Return
      * true when there is more to do now. */
     bool (*idle)(void *arg);
+    /* Nothing came for a quarter of a second after commits, and the log was checkpointed. */
+    void (*quiet)(void *arg);
 };
 
 /*

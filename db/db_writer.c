@@ -210,6 +210,13 @@ static void checkpoint(struct db *db, int mode)
     db->checkpoint_at = db->log_pages + (waits ? DB_CHECKPOINT_PAGES : DB_CHECKPOINT_RETRY_PAGES);
 }
 
+static void become_quiet(struct db *db)
+{
+    checkpoint(db, SQLITE_CHECKPOINT_PASSIVE);
+    if (db->hooks.quiet != NULL)
+        db->hooks.quiet(db->hooks.arg);
+}
+
 static void checkpoint_if_long(struct db *db)
 {
     if (db->log_pages < db->checkpoint_at)
@@ -297,7 +304,7 @@ static void *writer_main(void *arg)
         if (n > 0)
             checkpoint_if_long(db);
         else if (!has_idle_work && db->log_is_dirty)
-            checkpoint(db, SQLITE_CHECKPOINT_PASSIVE);
+            become_quiet(db);
         has_idle_work = db->hooks.idle != NULL && db->hooks.idle(db->hooks.arg);
     }
 }

@@ -38,6 +38,7 @@ struct rollout_ticker;
 struct app {
     struct clock *clock;
     struct db *db;
+    int64_t trim_ns;                         /* of the writer thread: not before, see on_quiet() */
     _Atomic(struct http_server *) http;      /* NULL until it listens; requests may come before */
     struct world *world;                     /* writer thread */
     struct effects effects;                  /* writer thread: what the next commit publishes */

@@ -386,6 +386,29 @@ static void idle_work_goes_on_in_slices_until_there_is_none(void **state)
     assert_int_equal(slices, 3);
 }
 
+static void on_quiet(void *arg)
+{
+    int *quiet = arg;
+    (*quiet)++;
+    sem_post(&trace.gate);
+}
+
+static void a_quiet_moment_comes_after_commits_only(void **state)
+{
+    struct store_test *t = *state;
+    struct err err = ERR_INIT;
+    struct timespec pause = {.tv_nsec = 400000000};
+    int quiet = 0;
+    store_close(t);
+    struct db_hooks hooks = {.arg = &quiet, .quiet = on_quiet};
+    assert_ok(db_open(t->path, clock_system(), &hooks, &t->db, &err));
+    assert_ok(db_write_wait(t->db, put_all, (void *)(uintptr_t) "q", &err));
+    pass(&trace.gate);
+    nanosleep(&pause, NULL); /* longer than quiet lasts: it is told once */
+    store_close(t);
+    assert_int_equal(quiet, 1);
+}
+
 static enum err_code start_writes(void *arg, struct db_tx *tx, struct err *err)
 {
     (void)arg;
@@ -429,6 +452,7 @@ int main(void)
         traced_test(done_may_queue_the_next_write),
         traced_test(close_finishes_what_is_queued),
         traced_test(idle_work_goes_on_in_slices_until_there_is_none),
+        traced_test(a_quiet_moment_comes_after_commits_only),
         traced_test(the_start_hook_may_write_and_its_failure_stops_the_opening),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
