@@ -21,9 +21,10 @@ import urllib.request
 
 import agents_tls
 import control
+import startup
 
 CONNECTIONS = (1, 16, 64)
-PARTS = ("policies", "validate", "agents", "agents-tls", "events", "get2000", "dryrun")
+PARTS = ("policies", "validate", "agents", "agents-tls", "events", "get2000", "dryrun", "startup")
 POLICY = {"qos_policy": {f"job_{i}": {"priority": i % 8, "bw_limit": "60%", "demand": "75%",
                                       "description": "run {n}"} for i in range(9)}}
 
@@ -62,6 +63,11 @@ class Process:
             if line.startswith("VmRSS"):
                 return int(line.split()[1]) / 1024
         return 0
+
+    def cpu_ms(self):
+        with open(f"/proc/{self.proc.pid}/stat", encoding="utf-8") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) * 1e3 / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
         self.proc.send_signal(signal.SIGTERM)
@@ -217,7 +223,7 @@ class Bench:
         line = load.proc.stdout.readline().decode()
         if "ready" not in line:
             raise SystemExit(f"bench: bench_agents did not get ready: {line}")
-        self.upload_rounds(server)
+        self.upload_rounds(server, load)
         load.stop()
         print(f"  memory: stellard {server.rss_mib():.0f} MiB")
         server.stop()
@@ -234,14 +240,17 @@ class Bench:
     def dryrun(self):
         control.dryrun(self, Stellard)
 
-    def upload_rounds(self, server):
+    def startup(self):
+        startup.run(self, Stellard, Process, start_etcd, POLICY)
+
+    def upload_rounds(self, server, load):
         self.barrier(server)
         headers, _ = server.call("PUT", "/v1/tenants/t/policy", {"qos_policy": {
             "job": {"priority": 3, "bw_guarantee": "10%"}}}, If_None_Match="*")
         server.call("PUT", "/v1/tenants/t/placements/job", {"selector": {"all": "yes"}},
                     If_None_Match="*")
         self.barrier(server)
-        times = []
+        times, cpu = [], (server.cpu_ms(), load.cpu_ms())
         for i in range(self.args.rounds):
             start = time.monotonic()
             headers, _ = server.call("PUT", "/v1/tenants/t/policy", {"qos_policy": {
@@ -251,6 +260,8 @@ class Bench:
         times.sort()
         print(f"  {len(times)} uploads: median {times[len(times) // 2] * 1e3:.0f} ms, "
               f"worst {times[-1] * 1e3:.0f} ms until the last node's receipt is durable")
+        print(f"  CPU an upload: stellard {(server.cpu_ms() - cpu[0]) / len(times):.0f} ms, all agents "
+              f"together {(load.cpu_ms() - cpu[1]) / len(times):.0f} ms (of one core: they are one process)")
 
     @staticmethod
     def barrier(server):
