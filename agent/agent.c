@@ -201,6 +201,8 @@ static void on_event(void *arg, uint32_t events)
     }
     if (changed)
         agent_check_soon(agent);
+    if (dp_inventory_stale(agent->dp))
+        agent_inventory_soon(agent);
 }
 
 static void watch_events(struct agent *agent)
@@ -323,6 +325,8 @@ static enum err_code agent_init(struct agent *agent, const struct agent_config *
         code = loop_timer_new(agent->loop, on_tick, agent, &agent->tick, err);
     if (code == ERR_OK)
         code = loop_timer_new(agent->loop, agent_trial_look, agent, &agent->trial, err);
+    if (code == ERR_OK)
+        code = loop_timer_new(agent->loop, agent_inventory_look, agent, &agent->look, err);
     return code;
 }
 
@@ -368,6 +372,7 @@ void agent_free(struct agent *agent)
     loop_timer_free(agent->tick);
     loop_timer_free(agent->debounce);
     loop_timer_free(agent->trial);
+    loop_timer_free(agent->look);
     if (agent->reconcile != NULL)
         reconcile_save_left(agent->reconcile, true);
     reconcile_free(agent->reconcile);

@@ -5,6 +5,7 @@
  */
 
 #include "agent/agent.h"
+#include "agent/hardware.h"
 #include "agent/flash.h"
 #include "agent/keep.h"
 #include "agent/outbox.h"
@@ -44,7 +45,11 @@ struct agent {
         char print[DIGEST_TEXT_MAX]; /* of result and problem too */
     } told;                          /* what the server heard last */
     char refused[DIGEST_TEXT_MAX];   /* of the bytes of the last body that was no plan of ours */
-    char inventory[DIGEST_TEXT_MAX]; /* of the last one told */
+    char inventory[DIGEST_TEXT_MAX]; /* identity of the last one told; "" = owed */
+    struct hardware_rate inventory_rate;
+    struct loop_timer *look; /* at the inventory */
+    bool look_armed;
+    int64_t looked_ns; /* when it was looked at last; 0 = not yet */
     struct agent_stats stats;
 };
 
@@ -55,8 +60,12 @@ void agent_tell(struct agent *agent, struct outcome *outcome, bool retried);
 /* Drift was repaired: too often in too short a time pauses the repairs and says so. */
 void agent_count_fight(struct agent *agent, struct receipt *receipt);
 
-/* Sends the inventory when it is another one than last time. */
+/* Sends the inventory when it is another one than last time; later when that is too often. */
 void agent_tell_inventory(struct agent *agent);
+/* Looks at it in a moment: the kernel announced something. */
+void agent_inventory_soon(struct agent *agent);
+/* The loop timer `look`. */
+void agent_inventory_look(void *arg);
 
 /* From the bytes of an answer: JSON, a plan, of this node. */
 ERR_MUST_CHECK enum err_code agent_read_plan(const struct agent *agent, const char *body,

@@ -1,5 +1,5 @@
 /*
- * agent/tell.c - what the agent tells: receipts, state and inventory to the server, lines to the
+ * agent/tell.c - what the agent tells: receipts and state to the server, lines to the
  * log. Called by agent.c.
  */
 #include <inttypes.h>
@@ -152,31 +152,6 @@ void agent_count_fight(struct agent *agent, struct receipt *receipt)
                    "repair in %d s",
                    AGENT_FIGHT_MAX, (int)(AGENT_FIGHT_WINDOW_NS / NS_PER_S),
                    (int)(AGENT_FIGHT_PAUSE_NS / NS_PER_S));
-}
-
-static enum err_code set_node(json_t *document, const char *node, struct err *err)
-{
-    return json_object_set_new(document, "node", json_string(node)) == 0 ? ERR_OK : err_nomem(err);
-}
-
-void agent_tell_inventory(struct agent *agent)
-{
-    OWN(json) json_t *inventory = NULL;
-    struct err err = ERR_INIT;
-    char digest[DIGEST_TEXT_MAX];
-    /* A device that is written answers nothing until it is done. */
-    if (!agent->started || agent_is_held(agent))
-        return;
-    /* The name lets the server refuse a token that is another node's. */
-    if (dp_inventory(agent->dp, &inventory, &err) || set_node(inventory, agent->node, &err) ||
-        json_digest(inventory, digest, &err)) {
-        log_error("agent", "node %s: no inventory: %s", agent->node, err.text);
-        return;
-    }
-    if (strcmp(digest, agent->inventory) == 0)
-        return;
-    memcpy(agent->inventory, digest, sizeof(digest));
-    agent->link->ops->inventory(agent->link, inventory);
 }
 
 enum err_code agent_read_plan(const struct agent *agent, const char *body, size_t len,

@@ -38,6 +38,11 @@ enum err_code dp_drain(struct dp *dp, bool *out_changed, struct err *err)
     return dp->ops->drain(dp, out_changed, err);
 }
 
+bool dp_inventory_stale(const struct dp *dp)
+{
+    return dp->ops->inventory_stale != NULL && dp->ops->inventory_stale(dp);
+}
+
 void dp_free(struct dp *dp)
 {
     if (dp != NULL)

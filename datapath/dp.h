@@ -64,6 +64,10 @@ struct dp_ops {
     int (*event_fd)(struct dp *dp);
     enum err_code (*drain)(struct dp *dp, bool *out_changed, struct err *err);
 
+    /* Whether a drain since the last inventory() saw something that may make it another. NULL:
+     * nothing announces that. */
+    bool (*inventory_stale)(const struct dp *dp);
+
     void (*free)(struct dp *dp);
 };
 
@@ -81,5 +85,6 @@ ERR_MUST_CHECK enum err_code dp_link(struct dp *dp, const char *subject, bool *o
                                      struct err *err);
 int dp_event_fd(struct dp *dp);
 ERR_MUST_CHECK enum err_code dp_drain(struct dp *dp, bool *out_changed, struct err *err);
+bool dp_inventory_stale(const struct dp *dp);
 void dp_free(struct dp *dp);
 OWN_DEFINE(dp, struct dp *, dp_free)

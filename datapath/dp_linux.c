@@ -365,16 +365,23 @@ static enum err_code linux_apply(struct dp *base, const struct plan_step *step, 
 static int linux_event_fd(struct dp *base)
 {
     const struct dp_linux *dp = (struct dp_linux *)base;
-    return dp->events == NULL ? -1 : nl_events_fd(dp->events);
+    return dp->watch == NULL ? -1 : linux_watch_fd(dp->watch);
 }
 
 static enum err_code linux_drain(struct dp *base, bool *out_changed, struct err *err)
 {
     struct dp_linux *dp = (struct dp_linux *)base;
-    if (dp->events != NULL)
-        return nl_events_drain(dp->events, out_changed, err);
+    bool devices = false;
     *out_changed = false;
-    return ERR_OK;
+    enum err_code code =
+        dp->watch == NULL ? ERR_OK : linux_watch_drain(dp->watch, out_changed, &devices, err);
+    dp->inventory_stale |= devices || code != ERR_OK;
+    return code;
+}
+
+static bool linux_inventory_stale(const struct dp *base)
+{
+    return ((const struct dp_linux *)base)->inventory_stale;
 }
 
 static void linux_free(struct dp *base)
@@ -390,7 +397,7 @@ static void linux_free(struct dp *base)
     aside_free(dp->aside);
     nlx_free(dp->route);
     nlx_free(dp->genl);
-    nl_events_close(dp->events);
+    linux_watch_close(dp->watch);
     free(dp);
 }
 
@@ -403,6 +410,7 @@ static const struct dp_ops linux_ops = {
     .link = linux_link,
     .event_fd = linux_event_fd,
     .drain = linux_drain,
+    .inventory_stale = linux_inventory_stale,
     .free = linux_free,
 };
 
@@ -443,8 +451,11 @@ enum err_code dp_linux_new(const struct dp_linux_config *config, struct dp **out
         code = aside_new(&linux_dp->aside, err);
     if (code == ERR_OK)
         code = nlx_open(NETLINK_ROUTE, &linux_dp->route, err);
+    struct nlx *genl = NULL;
+    if (code == ERR_OK && linux_genl(linux_dp, &genl, NULL) != ERR_OK)
+        genl = NULL;
     if (code == ERR_OK)
-        code = nl_events_open(nlx_port(linux_dp->route), &linux_dp->events, err);
+        code = linux_watch_open(linux_dp->route, genl, &linux_dp->watch, err);
     if (code == ERR_OK)
         *out = GIVE(dp);
     return code;

@@ -163,8 +163,14 @@ static enum err_code sim_inventory(struct dp *dp, json_t **out, struct err *err)
                                   "rdma_devices", "problems");
     if (inventory == NULL)
         return err_nomem(err);
+    sim->inventory_stale = false;
     *out = inventory;
     return ERR_OK;
+}
+
+static bool sim_inventory_stale(const struct dp *dp)
+{
+    return ((const struct dp_sim *)dp)->inventory_stale;
 }
 
 /* Observe ------------------------------------------------------------------------------------- */
@@ -409,6 +415,7 @@ static const struct dp_ops sim_ops = {
     .apply = sim_apply,
     .link = sim_link,
     .event_fd = sim_event_fd,
+    .inventory_stale = sim_inventory_stale,
     .drain = sim_drain,
     .free = sim_free,
 };
@@ -471,6 +478,7 @@ enum err_code dp_sim_poke(struct dp *dp, const char *kind, const char *subject, 
     if (sim_put(sim, kind, subject, id, value, err))
         return ERR_NOMEM;
     const uint64_t one = 1;
+    sim->inventory_stale = true; /* the MTU is in it */
     if (write(sim->event_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
         return err_set_errno(err, ERR_IO, errno, "cannot write the simulator's event descriptor");
     return ERR_OK;

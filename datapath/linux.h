@@ -5,7 +5,7 @@
  */
 
 #include "datapath/dp_linux.h"
-#include "datapath/nl/events.h"
+#include "datapath/linux_watch.h"
 #include "datapath/nl/link.h"
 #include "datapath/nl/nlx.h"
 #include "datapath/nl/rdma.h"
@@ -41,7 +41,8 @@ struct dp_linux {
     char **devices; /* owned, NULL-terminated; NULL = all with a device */
     struct nlx *route;
     struct nlx *genl; /* NULL until needed; linux_genl() */
-    struct nl_events *events;
+    struct linux_watch *watch;
+    bool inventory_stale;  /* something that it tells of may be another */
     struct dp_port *ports; /* owned; of the last scan, sorted by id; see linux_port() */
     size_t port_count;
     struct dp_representor *representors; /* owned; of the last scan */

@@ -31,6 +31,7 @@ struct dp_sim {
     int32_t flows[INVENTORY_PORTS_MAX]; /* entries of the flow table in use */
     int64_t rate_unit_bps;              /* 0 = exact */
     int event_fd;
+    bool inventory_stale; /* poked since the last inventory */
     int apply_count;
     int fail_in; /* the n-th apply from now fails; 0 = none */
     bool fail_after;

@@ -80,16 +80,17 @@ bool nl_events_relevant(const struct nlmsghdr *msg, uint32_t own_port)
     }
 }
 
-enum err_code nl_events_drain(struct nl_events *events, bool *out_changed, struct err *err)
+enum err_code nl_events_drain(struct nl_events *events, bool *out_changed, bool *out_links,
+                              struct err *err)
 {
-    bool changed = false;
+    bool changed = false, links = false;
     for (;;) {
         struct sockaddr_nl from = {0};
         socklen_t from_len = sizeof(from);
         ssize_t n = recvfrom(nl_events_fd(events), events->buffer, sizeof(events->buffer),
                              MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
         if (n < 0 && errno == ENOBUFS) {
-            changed = true;
+            changed = links = true;
             continue;
         }
         if (n < 0 && errno == EINTR)
@@ -102,9 +103,12 @@ enum err_code nl_events_drain(struct nl_events *events, bool *out_changed, struc
             continue;
         int left = (int)n;
         for (struct nlmsghdr *msg = (struct nlmsghdr *)events->buffer; nlmsg_ok(msg, left);
-             msg = nlmsg_next(msg, &left))
+             msg = nlmsg_next(msg, &left)) {
             changed |= nl_events_relevant(msg, events->own_port);
+            links |= msg->nlmsg_type == RTM_NEWLINK || msg->nlmsg_type == RTM_DELLINK;
+        }
     }
     *out_changed = changed;
+    *out_links = links;
     return ERR_OK;
 }

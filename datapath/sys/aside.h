@@ -12,7 +12,7 @@
 
 #define ASIDE_STUCK_MAX   64 /* threads that are out at one time */
 #define ASIDE_KEY_SIZE    96
-#define ASIDE_DEADLINE_MS 2000
+#define ASIDE_DEADLINE_MS 5000 /* as DP_DEADLINE_MS: a first look loads libraries */
 
 struct aside;
 

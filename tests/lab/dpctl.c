@@ -8,6 +8,7 @@
  *     steps PLAN                what would be done
  *     check PLAN                whether it could be done; changes nothing
  *     apply PLAN                does it; on the first failure takes back what was done
+ *     watch-inventory SECONDS   the same for the inventory
  *     watch SECONDS             ends with 0 when the kernel announces a change, 3 when not
  *
  * PLAN is a file with {"knobs":[{"kind","subject","id"?,"want","strict"?},...]}; "-" = standard
@@ -167,6 +168,35 @@ static int watch(struct dp *dp, int seconds)
     return changed ? 0 : 3;
 }
 
+/* The same for the inventory, which is taken first: ends when another one follows an announcement.
+ */
+static int watch_inventory(struct dp *dp, int seconds)
+{
+    struct pollfd pfd = {.fd = dp_event_fd(dp), .events = POLLIN};
+    struct err err = ERR_INIT;
+    bool changed;
+    OWN(json) json_t *before = NULL;
+    if (dp_inventory(dp, &before, &err))
+        return fail("inventory", &err);
+    puts("watching");
+    fflush(stdout);
+    while (poll(&pfd, 1, seconds * 1000) > 0) {
+        OWN(json) json_t *after = NULL;
+        if (dp_drain(dp, &changed, &err))
+            return fail("drain", &err);
+        if (!dp_inventory_stale(dp))
+            continue;
+        if (dp_inventory(dp, &after, &err))
+            return fail("inventory", &err);
+        if (json_equal(before, after))
+            continue;
+        puts("changed");
+        return 0;
+    }
+    puts("quiet");
+    return 3;
+}
+
 static int run(struct dp *dp, int argc, char **argv)
 {
     struct err err = ERR_INIT;
@@ -183,12 +213,15 @@ static int run(struct dp *dp, int argc, char **argv)
     }
     if (strcmp(command, "watch") == 0 && argc == 2)
         return watch(dp, atoi(argv[1]));
+    if (strcmp(command, "watch-inventory") == 0 && argc == 2)
+        return watch_inventory(dp, atoi(argv[1]));
     static const char *const commands[] = {"observe", "steps", "check", "apply"};
     for (size_t i = 0; argc == 2 && i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(command, commands[i]) == 0)
             return with_plan(dp, command, argv[1]);
     fprintf(stderr, "usage: dpctl [--devices a,b] [--root DIR] inventory | observe [PLAN] | "
-                    "steps PLAN | check PLAN | apply PLAN | watch SECONDS\n");
+                    "steps PLAN | check PLAN | apply PLAN | watch SECONDS | "
+                    "watch-inventory SECONDS\n");
     return 2;
 }
 

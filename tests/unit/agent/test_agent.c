@@ -4,6 +4,8 @@
  */
 #include "agent_site.h"
 
+#include "agent/hardware.h"
+
 static void a_start_sends_the_inventory_and_asks_for_any_plan(void **state)
 {
     (void)state;
@@ -13,6 +15,79 @@ static void a_start_sends_the_inventory_and_asks_for_any_plan(void **state)
     assert_int_equal(site.receipts, 0);
     assert_string_equal(site.known, "");
     site_close(&site);
+}
+
+static void another_inventory_is_told_by_its_event(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    clock_fake_advance(&site.clock, 2 * NS_PER_S);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "9000");
+    turn(&site, 800);
+    assert_int_equal(site.inventories, 2);
+    clock_fake_advance(&site.clock, 2 * NS_PER_S);
+    poke(site.dp, "dcb.app", "sim.0/0", "", "[]"); /* nothing that it tells of */
+    turn(&site, 800);
+    assert_int_equal(site.inventories, 2);
+    site_close(&site);
+}
+
+static void a_flapping_inventory_is_told_at_a_bounded_rate(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    for (int i = 0; i < AGENT_INVENTORY_BURST + 2; i++) {
+        clock_fake_advance(&site.clock, 2 * NS_PER_S);
+        poke(site.dp, "link.mtu", "sim.0/0", "", i % 2 == 0 ? "9000" : "1500");
+        turn(&site, 800);
+    }
+    assert_int_equal(site.inventories, 1 + AGENT_INVENTORY_BURST);
+    site_close(&site);
+}
+
+static void tellings_refill_with_time(void **state)
+{
+    (void)state;
+    struct hardware_rate rate = {.spent = 0};
+    int64_t wait_ns, now_ns = 7 * NS_PER_S;
+    for (int i = 0; i < AGENT_INVENTORY_BURST; i++)
+        assert_true(hardware_rate_take(&rate, now_ns, &wait_ns));
+    assert_false(hardware_rate_take(&rate, now_ns, &wait_ns));
+    assert_int_equal(wait_ns, AGENT_INVENTORY_REFILL_NS);
+    now_ns += AGENT_INVENTORY_REFILL_NS - 1;
+    assert_false(hardware_rate_take(&rate, now_ns, &wait_ns));
+    assert_int_equal(wait_ns, 1);
+    assert_true(hardware_rate_take(&rate, now_ns + 1, &wait_ns));
+    assert_false(hardware_rate_take(&rate, now_ns + 1, &wait_ns));
+    now_ns += 100 * AGENT_INVENTORY_REFILL_NS;
+    for (int i = 0; i < AGENT_INVENTORY_BURST; i++)
+        assert_true(hardware_rate_take(&rate, now_ns, &wait_ns));
+    assert_false(hardware_rate_take(&rate, now_ns, &wait_ns));
+}
+
+static void what_changes_while_a_node_works_is_no_part_of_its_identity(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    static const char *const texts[] = {
+        "{\"ports\":[{\"id\":\"a/0\",\"irq\":{\"vectors\":2,\"affinity\":[{\"cpus\":\"0\"}]}}],"
+        "\"gpus\":[{\"id\":\"g\",\"pcie\":{\"current_gen\":1,\"current_width\":16}}]}",
+        "{\"ports\":[{\"id\":\"a/0\",\"irq\":{\"vectors\":2,\"affinity\":[{\"cpus\":\"7\"}]}}],"
+        "\"gpus\":[{\"id\":\"g\",\"pcie\":{\"current_gen\":4,\"current_width\":16}}]}",
+        "{\"ports\":[{\"id\":\"a/0\",\"irq\":{\"vectors\":2,\"affinity\":[{\"cpus\":\"0\"}]}}],"
+        "\"gpus\":[{\"id\":\"g\",\"pcie\":{\"current_gen\":1,\"current_width\":8}}]}"};
+    char digests[3][DIGEST_TEXT_MAX];
+    for (size_t i = 0; i < 3; i++) {
+        OWN(json) json_t *inventory = json_loads(texts[i], 0, NULL);
+        assert_ok(hardware_identity(inventory, digests[i], &err));
+        assert_non_null(json_object_get(
+            json_object_get(json_array_get(json_object_get(inventory, "ports"), 0), "irq"),
+            "affinity")); /* it is told all the same */
+    }
+    assert_string_equal(digests[0], digests[1]);
+    assert_string_not_equal(digests[0], digests[2]);
 }
 
 static void a_plan_is_applied_receipted_and_known(void **state)
@@ -380,6 +455,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_start_sends_the_inventory_and_asks_for_any_plan),
+        cmocka_unit_test(another_inventory_is_told_by_its_event),
+        cmocka_unit_test(a_flapping_inventory_is_told_at_a_bounded_rate),
+        cmocka_unit_test(tellings_refill_with_time),
+        cmocka_unit_test(what_changes_while_a_node_works_is_no_part_of_its_identity),
         cmocka_unit_test(a_plan_is_applied_receipted_and_known),
         cmocka_unit_test(hostile_answers_are_refused_and_the_good_plan_stays),
         cmocka_unit_test(a_failed_plan_is_known_and_tried_again_on_reload),

@@ -14,6 +14,8 @@
 #include "datapath/nl/ethtool_fec.h"
 #include "datapath/nl/ethtool_module.h"
 #include "datapath/nl/events.h"
+#include "datapath/nl/genl_events.h"
+#include "datapath/sys/uevents.h"
 #include "datapath/nl/link.h"
 #include "datapath/nl/rdma.h"
 
@@ -328,6 +330,29 @@ static void only_others_changes_are_news(void **state)
     assert_false(nl_events_relevant(&msg, 41));
 }
 
+static void devices_that_come_and_go_are_news(void **state)
+{
+    (void)state;
+    assert_true(genl_events_is_news(true, DEVLINK_CMD_DEL));
+    assert_true(genl_events_is_news(true, DEVLINK_CMD_FLASH_UPDATE_END));
+    assert_false(genl_events_is_news(true, DEVLINK_CMD_FLASH_UPDATE_STATUS));
+    assert_true(genl_events_is_news(false, ETHTOOL_MSG_FEC_NTF));
+    assert_true(uevents_is_news("infiniband", "add"));
+    assert_true(uevents_is_news("pci", "unbind"));
+    assert_false(uevents_is_news("infiniband", "change"));
+    assert_false(uevents_is_news("block", "add"));
+    assert_false(uevents_is_news(NULL, "add"));
+    assert_false(uevents_is_news("pci", NULL));
+    /* MCAST_GROUPS(7) { 1 { NAME(1) "config", ID(2) 9 } } */
+    OWN(mem)
+    void *family = message(0x10, "01020000 1c000780 18000180 0b000100 636f6e66 69670000 08000200 "
+                                 "09000000");
+    assert_int_equal(genl_events_group(family, "config"), 9);
+    assert_int_equal(genl_events_group(family, "other"), 0);
+    OWN(mem) void *none = message(0x10, "01020000");
+    assert_int_equal(genl_events_group(none, "config"), 0);
+}
+
 static void decode_all(const struct nlmsghdr *msg)
 {
     struct link_info link;
@@ -350,6 +375,7 @@ static void decode_all(const struct nlmsghdr *msg)
     (void)!ethtool_decode_fec(msg, &fec, NULL);
     (void)!ethtool_decode_clock(msg, &clock, NULL);
     (void)!ethtool_decode_module(msg, bytes, sizeof(bytes), NULL);
+    (void)genl_events_group(msg, "config");
 }
 
 static void maimed_replies_are_survived(void **state)
@@ -420,6 +446,7 @@ int main(void)
         cmocka_unit_test(offload_may_be_possible_and_off),
         cmocka_unit_test(rdma_devices_and_ports_decode),
         cmocka_unit_test(only_others_changes_are_news),
+        cmocka_unit_test(devices_that_come_and_go_are_news),
         cmocka_unit_test(maimed_replies_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,90 @@
+/*
+ * datapath/linux_watch.c - see linux_watch.h.
+ */
+#include "datapath/linux_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "datapath/nl/events.h"
+#include "datapath/nl/genl_events.h"
+#include "datapath/sys/uevents.h"
+
+struct linux_watch {
+    int epoll;
+    struct nl_events *route;
+    struct genl_events *genl; /* NULL = there are none */
+    struct uevents *uevents;  /* NULL = there are none */
+};
+
+static enum err_code add_fd(struct linux_watch *watch, int fd, struct err *err)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    if (epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+        return err_set_errno(err, ERR_IO, errno, "cannot watch the kernel's events");
+    return ERR_OK;
+}
+
+static enum err_code open_all(struct linux_watch *watch, struct nlx *route, struct nlx *genl,
+                              struct err *err)
+{
+    watch->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (watch->epoll < 0)
+        return err_set_errno(err, ERR_IO, errno, "cannot watch the kernel's events");
+    enum err_code code = nl_events_open(nlx_port(route), &watch->route, err);
+    if (code == ERR_OK)
+        code = add_fd(watch, nl_events_fd(watch->route), err);
+    if (code == ERR_OK && genl != NULL && genl_events_open(genl, &watch->genl, NULL) == ERR_OK)
+        code = add_fd(watch, genl_events_fd(watch->genl), err);
+    if (code == ERR_OK && uevents_open(&watch->uevents, NULL) == ERR_OK)
+        code = add_fd(watch, uevents_fd(watch->uevents), err);
+    return code;
+}
+
+enum err_code linux_watch_open(struct nlx *route, struct nlx *genl, struct linux_watch **out,
+                               struct err *err)
+{
+    struct linux_watch *watch = calloc(1, sizeof(*watch));
+    if (watch == NULL)
+        return err_nomem(err);
+    enum err_code code = open_all(watch, route, genl, err);
+    if (code == ERR_OK)
+        *out = watch;
+    else
+        linux_watch_close(watch);
+    return code;
+}
+
+void linux_watch_close(struct linux_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    nl_events_close(watch->route);
+    genl_events_close(watch->genl);
+    uevents_close(watch->uevents);
+    if (watch->epoll >= 0)
+        close(watch->epoll);
+    free(watch);
+}
+
+int linux_watch_fd(const struct linux_watch *watch)
+{
+    return watch->epoll;
+}
+
+enum err_code linux_watch_drain(struct linux_watch *watch, bool *out_changed, bool *out_devices,
+                                struct err *err)
+{
+    bool devices = false;
+    enum err_code code = nl_events_drain(watch->route, out_changed, &devices, err);
+    if (code != ERR_OK)
+        return code;
+    if (watch->genl != NULL)
+        devices |= genl_events_drain(watch->genl);
+    if (watch->uevents != NULL)
+        devices |= uevents_drain(watch->uevents);
+    *out_devices = devices;
+    return ERR_OK;
+}
