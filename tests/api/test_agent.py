@@ -84,7 +84,8 @@ def barrier_waits(tap, server):
     waiting["thread"].join()
     tap.ok(waiting["answer"]["applied"] and time.monotonic() - start < 5,
            "the last receipt answers the barrier at once", waiting["answer"])
-    tap.equal(barrier(server)["nodes"], {"total": 1, "in_sync": 1, "pending": 0, "failed": 0},
+    tap.equal(barrier(server)["nodes"], {"total": 1, "in_sync": 1, "pending": 0, "failed": 0,
+                                         "held": 0, "confirming": 0},
               "then it is in sync")
     old = barrier(server)["generation"]
     must(server.put("/v1/tenants/a/policy", CHANGED, '"1"'), 200)

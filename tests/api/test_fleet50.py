@@ -119,7 +119,8 @@ class Fleet:
         """The barrier: every node is what is wanted of it."""
         now = self.until(lambda: self.get("/v1/generations/current?wait=applied&timeout=10s"),
                          lambda g: g["applied"])
-        self.tap.equal(now["nodes"], {"total": 50, "in_sync": 50, "pending": 0, "failed": 0},
+        self.tap.equal(now["nodes"], {"total": 50, "in_sync": 50, "pending": 0, "failed": 0,
+                                      "held": 0, "confirming": 0},
                        sentence)
 
     def held(self, nodes):

@@ -131,7 +131,7 @@ def end_of_a_tenant(tap, server):
     tap.status(server.get("/v1/audit?page_token=39", token=heir), 400, "a page made up is none")
     for path in ("/v1/events", "/v1/events?after=1&page_size=2"):
         rows = server.get(path, token=heir).json["items"]
-        tap.equal([r["kind"] for r in rows], ["tenant.changed"], f"{path} too")
+        tap.equal([r["kind"] for r in rows], ["tenant.changed", "token.changed"], f"{path} too")
     must(server.put("/v1/tenants/mine/policy", {"qos_policy": {"mine": {"priority": 2}}},
                     token=heir), 201)
     tap.equal([r["number"] for r in server.get(url, token=heir).json["items"]], [2],

@@ -70,8 +70,8 @@ def main():
     tap.equal(mode, 0o600, "the admin's token is for its owner only")
     tap.ok(server.admin not in server.log_text(), "and is not in the log")
     must(agent.receipt(), 201)
-    before, node, digest = picture(server), server.get("/v1/nodes/n1").json, agent.digest
     short = server.call("POST", "/v1/tokens", {"role": "auditor", "lifetime_s": 3600}).json["token"]
+    before, node, digest = picture(server), server.get("/v1/nodes/n1").json, agent.digest
     before["/v1/tokens"] = before["/v1/audit"] = None
     admin = server.admin
 
