@@ -155,6 +155,7 @@ static enum err_code tell_watched(struct run *run, struct err *err)
     enum err_code code = report_steps(receipt, &run->watched, true, err);
     if (code != ERR_OK)
         return code;
+    report_writers(receipt, r->dp, &run->watched, first);
     for (size_t i = first; i < receipt->step_count; i++)
         snprintf(receipt->steps[i].problem, sizeof(receipt->steps[i].problem),
                  "observe only: not repaired");
@@ -411,6 +412,8 @@ static enum err_code one_pass(struct run *run, struct err *err)
     code = report_steps(run->out->receipt, &run->steps, drift, err);
     if (code != ERR_OK)
         return code;
+    if (drift)
+        report_writers(run->out->receipt, run->r->dp, &run->steps, 0);
     struct err why = ERR_INIT;
     if (check_all(run, &why))
         return change_node(run, err);

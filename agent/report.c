@@ -78,6 +78,19 @@ struct receipt_step *report_step(struct receipt *receipt, size_t i)
     return receipt != NULL && i < receipt->step_count ? &receipt->steps[i] : NULL;
 }
 
+void report_writers(struct receipt *receipt, struct dp *dp, const struct plan_steps *steps,
+                    size_t first)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        struct receipt_step *told = report_step(receipt, first + i);
+        if (told == NULL)
+            return;
+        dp_writer(dp, steps->items[i].kind->name, steps->items[i].subject, told->writer);
+        if (told->writer[0] == '\0')
+            snprintf(told->writer, sizeof(told->writer), "unknown");
+    }
+}
+
 void report_problem(struct receipt *receipt, const char *fmt, ...)
 {
     if (receipt == NULL || receipt->problem[0] != '\0')

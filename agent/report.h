@@ -4,6 +4,7 @@
  */
 
 #include "base/clock.h"
+#include "datapath/dp.h"
 #include "fleet/receipt.h"
 
 /* An empty receipt about a plan; result "unchanged". */
@@ -22,6 +23,10 @@ ERR_MUST_CHECK enum err_code report_refused(const char *node, int64_t generation
  */
 ERR_MUST_CHECK enum err_code report_steps(struct receipt *receipt, const struct plan_steps *steps,
                                           bool drift, struct err *err);
+
+/* Who made the drift of receipt steps first.., which are of `steps`. */
+void report_writers(struct receipt *receipt, struct dp *dp, const struct plan_steps *steps,
+                    size_t first);
 
 /* Step i of those that fit, else NULL. */
 struct receipt_step *report_step(struct receipt *receipt, size_t i);

@@ -36,8 +36,9 @@ static void log_step(const struct agent *agent, const struct receipt_step *step)
 {
     OWN(str) char *before = step->before == NULL ? NULL : json_canonical(step->before, NULL);
     OWN(str) char *after = step->after == NULL ? NULL : json_canonical(step->after, NULL);
-    log_warning("agent", "node %s: %s: before=%.300s after=%.300s %s%s%s", agent->node, step->text,
-                before == NULL ? "nothing" : before, after == NULL ? "nothing" : after,
+    log_warning("agent", "node %s: %s: before=%.300s after=%.300s%s%s %s%s%s", agent->node,
+                step->text, before == NULL ? "nothing" : before, after == NULL ? "nothing" : after,
+                step->writer[0] == '\0' ? "" : " by ", step->writer,
                 step->done ? (step->undone ? "undone" : "done") : "not done",
                 step->problem[0] == '\0' ? "" : ": ", step->problem);
 }

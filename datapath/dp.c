@@ -43,6 +43,13 @@ bool dp_inventory_stale(const struct dp *dp)
     return dp->ops->inventory_stale != NULL && dp->ops->inventory_stale(dp);
 }
 
+void dp_writer(struct dp *dp, const char *kind, const char *subject, char out[DP_WRITER_SIZE])
+{
+    out[0] = '\0';
+    if (dp->ops->writer != NULL)
+        dp->ops->writer(dp, kind, subject, out);
+}
+
 void dp_free(struct dp *dp)
 {
     if (dp != NULL)

@@ -16,8 +16,10 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "fleet/plan.h"
+#include "fleet/receipt.h"
 
 #define DP_DEADLINE_MS 5000
+#define DP_WRITER_SIZE RECEIPT_WRITER_SIZE
 
 struct dp;
 
@@ -68,6 +70,12 @@ struct dp_ops {
      * nothing announces that. */
     bool (*inventory_stale)(const struct dp *dp);
 
+    /*
+     * Who changed a knob of that kind there, for people: of the changes that were drained and that
+     * the last observe was the first to look at. "" = unknown. NULL: never known.
+     */
+    void (*writer)(struct dp *dp, const char *kind, const char *subject, char out[DP_WRITER_SIZE]);
+
     void (*free)(struct dp *dp);
 };
 
@@ -86,5 +94,6 @@ ERR_MUST_CHECK enum err_code dp_link(struct dp *dp, const char *subject, bool *o
 int dp_event_fd(struct dp *dp);
 ERR_MUST_CHECK enum err_code dp_drain(struct dp *dp, bool *out_changed, struct err *err);
 bool dp_inventory_stale(const struct dp *dp);
+void dp_writer(struct dp *dp, const char *kind, const char *subject, char out[DP_WRITER_SIZE]);
 void dp_free(struct dp *dp);
 OWN_DEFINE(dp, struct dp *, dp_free)

@@ -120,7 +120,9 @@ static enum err_code observe_one(struct dp_linux *dp, const struct linux_knob *r
     struct err problem = ERR_INIT;
     size_t before = out->knob_count;
     start_deadline(dp); /* one stuck device costs itself, not the others */
+    sys_watch_trace(linux_watch_files(dp->watch));
     enum err_code code = row->observe(dp, port, id, out, &problem);
+    sys_watch_trace(NULL);
     if (code == ERR_OK || code == ERR_UNSUPPORTED)
         return ERR_OK;
     if (code == ERR_NOMEM)
@@ -215,6 +217,8 @@ static enum err_code linux_observe(struct dp *base, const struct plan *plan, str
     OWN_STATE struct state state;
     state_init(&state);
     start_deadline(dp);
+    linux_writers_observed(dp);
+    sys_watch_round(linux_watch_files(dp->watch));
     enum err_code code = linux_scan(dp, NULL, err);
     for (const struct linux_knob *const *row = linux_knobs; code == ERR_OK && *row != NULL; row++) {
         if (plan == NULL || knob_kind_get((*row)->kind)->is_set)
@@ -411,6 +415,7 @@ static const struct dp_ops linux_ops = {
     .event_fd = linux_event_fd,
     .drain = linux_drain,
     .inventory_stale = linux_inventory_stale,
+    .writer = linux_writer,
     .free = linux_free,
 };
 
@@ -456,7 +461,9 @@ enum err_code dp_linux_new(const struct dp_linux_config *config, struct dp **out
         genl = NULL;
     if (code == ERR_OK)
         code = linux_watch_open(linux_dp->route, genl, &linux_dp->watch, err);
-    if (code == ERR_OK)
+    if (code == ERR_OK) {
+        linux_watch_on_change(linux_dp->watch, linux_changed, linux_dp);
         *out = GIVE(dp);
+    }
     return code;
 }

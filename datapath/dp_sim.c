@@ -417,6 +417,7 @@ static const struct dp_ops sim_ops = {
     .event_fd = sim_event_fd,
     .inventory_stale = sim_inventory_stale,
     .drain = sim_drain,
+    .writer = sim_writer,
     .free = sim_free,
 };
 
@@ -477,6 +478,7 @@ enum err_code dp_sim_poke(struct dp *dp, const char *kind, const char *subject, 
         return err_set(err, ERR_NOT_FOUND, "port %s is not there", subject);
     if (sim_put(sim, kind, subject, id, value, err))
         return ERR_NOMEM;
+    sim_poke_by(sim, kind, subject);
     const uint64_t one = 1;
     sim->inventory_stale = true; /* the MTU is in it */
     if (write(sim->event_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))

@@ -43,7 +43,9 @@ ERR_MUST_CHECK enum err_code dp_sim_fault(struct dp *dp, const char *text, struc
 /* The kernel rounds: maxrate is floored to unit_bps on apply. */
 void dp_sim_set_rate_unit(struct dp *dp, int64_t unit_bps);
 /* As an operator's shell would: sets (value NULL: removes) a knob behind the agent's back and
- * makes event_fd readable; the inventory may be another then. */
+ * makes event_fd readable; the inventory may be another then. Of the last one it is known that
+ * DP_SIM_WRITER was it. */
+#define DP_SIM_WRITER "sh (process 4711)"
 ERR_MUST_CHECK enum err_code dp_sim_poke(struct dp *dp, const char *kind, const char *subject,
                                          const char *id, const json_t *value, struct err *err);
 int dp_sim_apply_count(const struct dp *dp); /* apply calls so far */

@@ -15,6 +15,14 @@
 #define DP_SYSFS_MAX            128
 #define DP_REPRESENTORS_MAX     1024
 #define DP_REPRESENTOR_NAME_MAX 32
+#define LINUX_WRITERS_MAX       32 /* the newest changes of which it is remembered whose they were */
+
+struct linux_writer {
+    const char *family; /* the first part of a knob kind: "dcb", "tc", ... */
+    char subject[PORT_ID_SIZE];
+    char name[DP_WRITER_SIZE]; /* "" = unknown */
+    bool seen;                 /* what it changed was looked at: gone with the next look */
+};
 
 struct dp_port {
     char id[PORT_ID_SIZE]; /* bus address "/" port; the key */
@@ -42,7 +50,9 @@ struct dp_linux {
     struct nlx *route;
     struct nlx *genl; /* NULL until needed; linux_genl() */
     struct linux_watch *watch;
-    bool inventory_stale;  /* something that it tells of may be another */
+    bool inventory_stale;                           /* something that it tells of may be another */
+    struct linux_writer writers[LINUX_WRITERS_MAX]; /* oldest first */
+    size_t writer_count;
     struct dp_port *ports; /* owned; of the last scan, sorted by id; see linux_port() */
     size_t port_count;
     struct dp_representor *representors; /* owned; of the last scan */
@@ -62,6 +72,15 @@ ERR_MUST_CHECK enum err_code linux_link(struct dp *dp, const char *subject, bool
                                         struct err *err);
 ERR_MUST_CHECK enum err_code linux_genl(struct dp_linux *dp, struct nlx **out, struct err *err);
 ERR_MUST_CHECK enum err_code linux_inventory(struct dp *dp, json_t **out, struct err *err);
+
+/* Who changed what: linux_writers.c. One change that was announced; arg: the dp_linux. */
+void linux_changed(void *arg, const struct nl_change *change);
+/* A look at everything begins. */
+void linux_writers_observed(struct dp_linux *dp);
+/* dp.h's writer(). */
+void linux_writer(struct dp *dp, const char *kind, const char *subject, char out[DP_WRITER_SIZE]);
+/* "tc (process 812)" of a netlink port; "" of port 0. */
+void linux_writer_name(const char *root, uint32_t port, char out[DP_WRITER_SIZE]);
 
 /* The RDMA device and its port that stand on a netdev. ERR_UNSUPPORTED: none does; *out is then
  * untouched. */

@@ -8,7 +8,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "datapath/nl/events.h"
 #include "datapath/nl/genl_events.h"
 #include "datapath/sys/uevents.h"
 
@@ -17,6 +16,7 @@ struct linux_watch {
     struct nl_events *route;
     struct genl_events *genl; /* NULL = there are none */
     struct uevents *uevents;  /* NULL = there are none */
+    struct sys_watch *files;
 };
 
 static enum err_code add_fd(struct linux_watch *watch, int fd, struct err *err)
@@ -40,7 +40,9 @@ static enum err_code open_all(struct linux_watch *watch, struct nlx *route, stru
         code = add_fd(watch, genl_events_fd(watch->genl), err);
     if (code == ERR_OK && uevents_open(&watch->uevents, NULL) == ERR_OK)
         code = add_fd(watch, uevents_fd(watch->uevents), err);
-    return code;
+    if (code == ERR_OK)
+        code = sys_watch_new(&watch->files, err);
+    return code == ERR_OK ? add_fd(watch, sys_watch_fd(watch->files), err) : code;
 }
 
 enum err_code linux_watch_open(struct nlx *route, struct nlx *genl, struct linux_watch **out,
@@ -64,6 +66,7 @@ void linux_watch_close(struct linux_watch *watch)
     nl_events_close(watch->route);
     genl_events_close(watch->genl);
     uevents_close(watch->uevents);
+    sys_watch_free(watch->files);
     if (watch->epoll >= 0)
         close(watch->epoll);
     free(watch);
@@ -74,15 +77,33 @@ int linux_watch_fd(const struct linux_watch *watch)
     return watch->epoll;
 }
 
+int linux_watch_route_fd(const struct linux_watch *watch)
+{
+    return nl_events_fd(watch->route);
+}
+
+void linux_watch_on_change(struct linux_watch *watch, nl_change_fn *fn, void *arg)
+{
+    nl_events_on_change(watch->route, fn, arg);
+}
+
+struct sys_watch *linux_watch_files(struct linux_watch *watch)
+{
+    return watch->files;
+}
+
 enum err_code linux_watch_drain(struct linux_watch *watch, bool *out_changed, bool *out_devices,
                                 struct err *err)
 {
-    bool devices = false;
-    enum err_code code = nl_events_drain(watch->route, out_changed, &devices, err);
+    bool changed = false, files = false, devices = false;
+    enum err_code code = nl_events_drain(watch->route, &changed, &devices, err);
+    if (code == ERR_OK)
+        code = sys_watch_drain(watch->files, &files, err);
     if (code != ERR_OK)
         return code;
-    if (watch->genl != NULL)
-        devices |= genl_events_drain(watch->genl);
+    bool settings = watch->genl != NULL && genl_events_drain(watch->genl);
+    devices |= settings;
+    *out_changed = changed || files || settings;
     if (watch->uevents != NULL)
         devices |= uevents_drain(watch->uevents);
     *out_devices = devices;

@@ -84,3 +84,16 @@ bool sim_link_is_up(const struct dp_sim *sim, const char *subject)
     }
     return true;
 }
+
+void sim_poke_by(struct dp_sim *sim, const char *kind, const char *subject)
+{
+    sim->poked.kind = knob_kind_get(kind);
+    snprintf(sim->poked.subject, sizeof(sim->poked.subject), "%s", subject);
+}
+
+void sim_writer(struct dp *dp, const char *kind, const char *subject, char out[DP_WRITER_SIZE])
+{
+    const struct sim_poked *last = &((struct dp_sim *)dp)->poked;
+    if (last->kind == knob_kind_get(kind) && strcmp(last->subject, subject) == 0)
+        snprintf(out, DP_WRITER_SIZE, "%s", DP_SIM_WRITER);
+}

@@ -40,6 +40,10 @@ struct dp_sim {
     struct sim_fault faults[SIM_FAULTS_MAX];
     size_t fault_count;
     struct sim_flash flash;
+    struct sim_poked {
+        const struct knob_kind *kind; /* NULL = none */
+        char subject[PORT_ID_SIZE];
+    } poked; /* the last change that was not ours */
 };
 
 struct sim_kind {
@@ -72,3 +76,7 @@ bool sim_foreign_flows(const struct dp_sim *sim, const char *subject);
 bool sim_has_fault(const struct dp_sim *sim, enum sim_fault_kind kind,
                    const struct knob_kind *knob);
 bool sim_link_is_up(const struct dp_sim *sim, const char *subject);
+
+/* Remembers whose the last change was; dp.h's writer() tells. */
+void sim_poke_by(struct dp_sim *sim, const char *kind, const char *subject);
+void sim_writer(struct dp *dp, const char *kind, const char *subject, char out[DP_WRITER_SIZE]);

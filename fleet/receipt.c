@@ -47,6 +47,8 @@ static json_t *step_to_json(const struct receipt_step *step)
         !write_member(object, "undone", json_boolean(step->undone)) ||
         !write_text(object, "problem", step->problem))
         return NULL;
+    if (!write_text(object, "writer", step->writer))
+        return NULL;
     if (step->before != NULL && !write_member(object, "before", json_incref(step->before)))
         return NULL;
     if (step->after != NULL && !write_member(object, "after", json_incref(step->after)))
@@ -112,6 +114,7 @@ static void step_from_json(struct json_reader *r, struct receipt_step *out)
     json_reader_bool(r, "done", true, &out->done);
     json_reader_bool(r, "undone", true, &out->undone);
     read_text(r, "problem", false, 1, out->problem, sizeof(out->problem));
+    read_text(r, "writer", false, 1, out->writer, sizeof(out->writer));
     json_reader_any(r, "before", false, &before);
     json_reader_any(r, "after", false, &after);
     json_reader_end(r);

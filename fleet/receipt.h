@@ -19,15 +19,17 @@ enum receipt_result {
 #define RECEIPT_RESULT_COUNT (RECEIPT_EXPIRED + 1)
 const char *receipt_result_name(enum receipt_result result); /* "applied", "rolled-back", ... */
 
-#define RECEIPT_STEPS_MAX  4096
-#define RECEIPT_PROBES_MAX 16
+#define RECEIPT_STEPS_MAX   4096
+#define RECEIPT_PROBES_MAX  16
+#define RECEIPT_WRITER_SIZE 96
 
 struct receipt_step {
     char text[256]; /* "change dcb.pfc solar_rdma.0/0" */
     enum disruption disruption;
     bool done, undone;
-    char problem[ERR_TEXT_MAX]; /* "" = fine */
-    json_t *before, *after;     /* owned; of drift and changes; may be NULL */
+    char problem[ERR_TEXT_MAX];       /* "" = fine */
+    json_t *before, *after;           /* owned; of drift and changes; may be NULL */
+    char writer[RECEIPT_WRITER_SIZE]; /* who made the drift, "unknown"; "" = it is no drift */
 };
 
 /* One question of the self-test after a plan was applied. */

@@ -18,6 +18,8 @@
 struct nl_events {
     struct nl_sock *sock;
     uint32_t own_port;
+    nl_change_fn *on_change; /* NULL = none */
+    void *arg;
     uint32_t buffer[16 * 1024]; /* aligned as messages are */
 };
 
@@ -59,25 +61,58 @@ int nl_events_fd(const struct nl_events *events)
     return nl_socket_get_fd(events->sock);
 }
 
-bool nl_events_relevant(const struct nlmsghdr *msg, uint32_t own_port)
+void nl_events_on_change(struct nl_events *events, nl_change_fn *fn, void *arg)
+{
+    events->on_change = fn;
+    events->arg = arg;
+}
+
+static void link_change(const struct nlmsghdr *msg, struct nl_change *out)
+{
+    out->family = "link";
+    if (nlmsg_valid_hdr(msg, sizeof(struct ifinfomsg)))
+        out->ifindex = ((const struct ifinfomsg *)nlmsg_data(msg))->ifi_index;
+}
+
+static void tc_change(const struct nlmsghdr *msg, struct nl_change *out)
+{
+    out->family = "tc";
+    if (nlmsg_valid_hdr(msg, sizeof(struct tcmsg)))
+        out->ifindex = ((const struct tcmsg *)nlmsg_data(msg))->tcm_ifindex;
+}
+
+static void dcb_change(const struct nlmsghdr *msg, struct nl_change *out)
+{
+    struct nlattr *tb[DCB_ATTR_MAX + 1];
+    out->family = "dcb";
+    if (nlx_parse(msg, sizeof(struct dcbmsg), tb, DCB_ATTR_MAX))
+        (void)nlx_text(tb[DCB_ATTR_IFNAME], out->ifname, sizeof(out->ifname));
+}
+
+static const struct announcement {
+    uint16_t type;
+    void (*read)(const struct nlmsghdr *msg, struct nl_change *out);
+} announcements[] = {
+    {RTM_NEWLINK, link_change}, {RTM_DELLINK, link_change},  {RTM_SETDCB, dcb_change},
+    {RTM_NEWQDISC, tc_change},  {RTM_DELQDISC, tc_change},   {RTM_NEWTCLASS, tc_change},
+    {RTM_DELTCLASS, tc_change}, {RTM_NEWTFILTER, tc_change}, {RTM_DELTFILTER, tc_change},
+};
+
+bool nl_events_relevant(const struct nlmsghdr *msg, uint32_t own_port, struct nl_change *out)
 {
     /* Our own requests are announced with our port id. */
     if (own_port != 0 && msg->nlmsg_pid == own_port)
         return false;
-    switch (msg->nlmsg_type) {
-    case RTM_NEWLINK:
-    case RTM_DELLINK:
-    case RTM_SETDCB:
-    case RTM_NEWQDISC:
-    case RTM_DELQDISC:
-    case RTM_NEWTCLASS:
-    case RTM_DELTCLASS:
-    case RTM_NEWTFILTER:
-    case RTM_DELTFILTER:
+    for (size_t i = 0; i < sizeof(announcements) / sizeof(announcements[0]); i++) {
+        if (announcements[i].type != msg->nlmsg_type)
+            continue;
+        if (out != NULL) {
+            *out = (struct nl_change){.port = msg->nlmsg_pid};
+            announcements[i].read(msg, out);
+        }
         return true;
-    default:
-        return false;
     }
+    return false;
 }
 
 enum err_code nl_events_drain(struct nl_events *events, bool *out_changed, bool *out_links,
@@ -104,7 +139,11 @@ enum err_code nl_events_drain(struct nl_events *events, bool *out_changed, bool 
         int left = (int)n;
         for (struct nlmsghdr *msg = (struct nlmsghdr *)events->buffer; nlmsg_ok(msg, left);
              msg = nlmsg_next(msg, &left)) {
-            changed |= nl_events_relevant(msg, events->own_port);
+            struct nl_change change;
+            bool relevant = nl_events_relevant(msg, events->own_port, &change);
+            if (relevant && events->on_change != NULL)
+                events->on_change(events->arg, &change);
+            changed |= relevant;
             links |= msg->nlmsg_type == RTM_NEWLINK || msg->nlmsg_type == RTM_DELLINK;
         }
     }

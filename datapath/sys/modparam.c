@@ -13,6 +13,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "datapath/sys/modparam_text.h"
+#include "datapath/sys/watch.h"
 
 #define FILES_MAX 256
 
@@ -76,6 +77,7 @@ static void find_next(const char *root, const struct modparam_name *name,
     char folder[SYS_PATH_MAX], path[SYS_PATH_MAX + 256];
     struct dirent **entries;
     snprintf(folder, sizeof(folder), "%s%s", root, MODPARAM_FOLDER);
+    sys_watch_seen(folder);
     int count = scandir(folder, &entries, is_conf, alphasort);
     for (int i = 0; i < count; i++) {
         OWN(str) char *text = NULL;

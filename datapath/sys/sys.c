@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "datapath/sys/watch.h"
 
 static enum err_code full_path(const char *root, const char *path, char out[SYS_PATH_MAX],
                                struct err *err)
@@ -36,6 +37,8 @@ enum err_code sys_read(const char *root, const char *path, char *out, size_t siz
     OWN(str) char *text = NULL;
     size_t len;
     enum err_code code = full_path(root, path, full, err);
+    if (code == ERR_OK)
+        sys_watch_seen(full); /* first: a change while it is read is not lost */
     if (code == ERR_OK)
         code = file_read(full, SYS_VALUE_MAX, &text, &len, err);
     if (code != ERR_OK)

@@ -386,6 +386,8 @@ static void drift_is_reported_with_both_values_and_repaired(void **state)
         json_integer_value(json_array_get(json_object_get(pfc->before, "priorities"), 0)), 3);
     assert_int_equal(
         json_integer_value(json_array_get(json_object_get(pfc->after, "priorities"), 0)), 1);
+    assert_string_equal(pfc->writer, "unknown"); /* the simulator knows of its last poke alone */
+    assert_string_equal(ours->writer, DP_SIM_WRITER);
     assert_true(pfc->done);
     assert_string_equal(out.receipt->observed, out.receipt->digest);
     assert_non_null(out.state);

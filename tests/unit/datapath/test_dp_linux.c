@@ -15,9 +15,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
-#include "datapath/dp_linux.h"
-#include "datapath/nl/link.h"
-#include "datapath/nl/nlx.h"
+#include "datapath/linux.h"
 #include "datapath/nl/tc_flower.h"
 #include "datapath/nl/tc_qdisc.h"
 #include "fleet/inventory.h"
@@ -349,13 +347,59 @@ static void others_changes_are_announced(void **state)
     assert_false(changed_within(node->dp, 50));
 }
 
+static void a_change_has_its_writer_until_it_was_looked_at(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    char writer[DP_WRITER_SIZE], want[DP_WRITER_SIZE];
+    OWN(plan) struct plan *plan = NULL;
+    assert_ok(plan_new("n1", 1, &plan, &err));
+    assert_ok(plan_seal(plan, &err));
+    assert_ok(apply_step(node->dp, "tc.clsact", P0, "", "true", &err));
+    assert_ok(tc_qdisc_del_clsact(node->route, ifindex_of(node->route, "va"), &err));
+    assert_true(changed_within(node->dp, 2000));
+    /* The made-up root has no processes. */
+    snprintf(want, sizeof(want), "netlink port %u", (unsigned)nlx_port(node->route));
+    dp_writer(node->dp, "tc.clsact", P0, writer);
+    assert_string_equal(writer, want);
+    dp_writer(node->dp, "tc.clsact", P1, writer);
+    assert_string_equal(writer, "");
+    dp_writer(node->dp, "dcb.pfc", P0, writer);
+    assert_string_equal(writer, "");
+    for (int look = 0; look < 2; look++) {
+        OWN_STATE struct state seen;
+        state_init(&seen);
+        dp_writer(node->dp, "tc.clsact", P0, writer);
+        assert_string_equal(writer, want);
+        assert_ok(dp_observe(node->dp, plan, &seen, &err));
+    }
+    dp_writer(node->dp, "tc.clsact", P0, writer);
+    assert_string_equal(writer, "");
+}
+
+static void a_file_that_was_written_is_an_event(void **state)
+{
+    struct node *node = need(state);
+    const char *path = "/proc/sys/net/solar/flow_steering";
+    root_file(node->root, path, "0\n", 0644);
+    OWN(str)
+    char *shown = observed_as(node->dp, "host.sysctl", "host", "net.solar.flow_steering", "\"2\"");
+    assert_string_equal(shown, "\"0\"");
+    while (changed_within(node->dp, 50))
+        ;
+    root_file(node->root, path, "1\n", 0644);
+    assert_true(changed_within(node->dp, 2000));
+    assert_false(changed_within(node->dp, 50));
+}
+
 static void lost_announcements_count_as_a_change(void **state)
 {
     struct node *node = need(state);
     struct err err = ERR_INIT;
     int ifindex = ifindex_of(node->route, "vb"), size = 0;
     bool changed;
-    setsockopt(dp_event_fd(node->dp), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+    int fd = linux_watch_route_fd(((struct dp_linux *)node->dp)->watch);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)), 0);
     for (uint32_t mtu = 2000; mtu < 2100; mtu++)
         assert_ok(link_set_mtu(node->route, ifindex, mtu, &err));
     assert_ok(dp_drain(node->dp, &changed, &err));
@@ -431,6 +475,8 @@ int main(void)
         TEST(a_class_needs_its_parent),
         TEST(what_a_plan_dropped_is_found),
         TEST(others_changes_are_announced),
+        TEST(a_change_has_its_writer_until_it_was_looked_at),
+        TEST(a_file_that_was_written_is_an_event),
         TEST(lost_announcements_count_as_a_change),
         TEST(host_knobs_are_set),
         TEST(a_setting_that_does_not_take_is_noticed),

@@ -322,12 +322,32 @@ static void only_others_changes_are_news(void **state)
                                     RTM_DELTCLASS, RTM_NEWTFILTER, RTM_DELTFILTER};
     for (size_t i = 0; i < sizeof(news) / sizeof(news[0]); i++) {
         msg.nlmsg_type = news[i];
-        assert_true(nl_events_relevant(&msg, 41));
-        assert_true(nl_events_relevant(&msg, 0));
-        assert_false(nl_events_relevant(&msg, 42)); /* our own */
+        assert_true(nl_events_relevant(&msg, 41, NULL));
+        assert_true(nl_events_relevant(&msg, 0, NULL));
+        assert_false(nl_events_relevant(&msg, 42, NULL)); /* our own */
     }
     msg.nlmsg_type = RTM_NEWADDR;
-    assert_false(nl_events_relevant(&msg, 41));
+    assert_false(nl_events_relevant(&msg, 41, NULL));
+}
+
+static void news_says_what_changed_and_who_asked(void **state)
+{
+    (void)state;
+    struct nl_change change;
+    OWN(mem) void *tc = message(RTM_DELTFILTER, "00000000 07000000 00000000 f1ffffff 00000000");
+    ((struct nlmsghdr *)tc)->nlmsg_pid = 42;
+    assert_true(nl_events_relevant(tc, 41, &change));
+    assert_string_equal(change.family, "tc");
+    assert_int_equal(change.ifindex, 7);
+    assert_int_equal(change.port, 42);
+    OWN(mem) void *dcb = message(RTM_SETDCB, "00140000 0700 0100 65310000");
+    assert_true(nl_events_relevant(dcb, 41, &change));
+    assert_string_equal(change.family, "dcb");
+    assert_string_equal(change.ifname, "e1");
+    assert_int_equal(change.ifindex, 0);
+    OWN(mem) void *cut = message(RTM_NEWLINK, "00000000");
+    assert_true(nl_events_relevant(cut, 41, &change)); /* something changed, no matter what */
+    assert_int_equal(change.ifindex, 0);
 }
 
 static void devices_that_come_and_go_are_news(void **state)
@@ -447,6 +467,7 @@ int main(void)
         cmocka_unit_test(rdma_devices_and_ports_decode),
         cmocka_unit_test(only_others_changes_are_news),
         cmocka_unit_test(devices_that_come_and_go_are_news),
+        cmocka_unit_test(news_says_what_changed_and_who_asked),
         cmocka_unit_test(maimed_replies_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

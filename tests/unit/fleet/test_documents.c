@@ -329,10 +329,11 @@ static void a_receipt_survives_json(void **unused)
     struct err err = ERR_INIT;
     OWN(receipt) struct receipt *receipt = NULL;
     OWN(json)
-    json_t *document = json_of(
-        RECEIPT("'observed':'" DIGEST "','problem':'p','steps':[{'text':'change dcb.pfc p/0',"
-                "'disruption':'link-reset','done':true,'undone':false,'problem':'q','before':1,"
-                "'after':null}]"));
+    json_t *document = json_of(RECEIPT("'observed':'" DIGEST
+                                       "','problem':'p','steps':[{'text':'change dcb.pfc p/0',"
+                                       "'disruption':'link-reset','done':true,'undone':false,'"
+                                       "problem':'q','writer':'tc (process 8)','before':1,"
+                                       "'after':null}]"));
     assert_ok(receipt_from_json(document, &receipt, &err));
     assert_int_equal(receipt->step_count, 1);
     assert_int_equal(receipt->steps[0].disruption, DISRUPTION_LINK_RESET);
