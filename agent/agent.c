@@ -59,7 +59,7 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
     *out_failed = *out_failed || result == RECEIPT_STUCK || result == RECEIPT_ROLLED_BACK ||
                   result == RECEIPT_REFUSED;
     if (cause == RECONCILE_PLAN && (result == RECEIPT_APPLIED || result == RECEIPT_UNCHANGED))
-        probe_end(&probe, outcome.receipt);
+        probe_end(&probe, reconcile_standing(agent->reconcile), outcome.receipt);
     if (outcome.repaired)
         agent_count_fight(agent, outcome.receipt);
     agent_tell(agent, &outcome, retried);

@@ -4,8 +4,12 @@
 #include "agent/probe.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/json.h"
+#include "fleet/chain.h"
 
 #define LINK_LOOK_NS (50 * NS_PER_MS)
 
@@ -67,15 +71,80 @@ static void ask_links(const struct probe *probe, struct receipt_probe *out)
                  "of %zu ports that were up %zu are down; the first is %s", up, down, first);
 }
 
+/* What the proof reads is looked at whether or not the plan manages it. */
+static enum err_code marking_view(const struct probe *probe, struct plan **out, struct err *err)
+{
+    OWN(plan) struct plan *view = NULL;
+    enum err_code code = plan_new(probe->plan->node, probe->plan->generation, &view, err);
+    for (size_t i = 0; code == ERR_OK && i < probe->port_count; i++) {
+        for (const char *const *name = chain_kinds; code == ERR_OK && *name != NULL; name++) {
+            struct plan_knob knob = {.kind = knob_kind_get(*name), .want = json_null()};
+            snprintf(knob.subject, sizeof(knob.subject), "%s", probe->ports[i].id);
+            if (!knob.kind->is_set) /* of those, all are seen */
+                code = plan_add(view, &knob, err);
+        }
+    }
+    if (code == ERR_OK)
+        code = plan_seal(view, err);
+    if (code == ERR_OK)
+        *out = GIVE(view);
+    return code;
+}
+
+static void tell_chains(const struct chain *chains, size_t count, struct receipt_probe *out)
+{
+    size_t of[CHAIN_UNKNOWN + 1] = {0};
+    const struct chain *worst = NULL;
+    for (size_t i = 0; i < count; i++) {
+        of[chains[i].verdict]++;
+        if (chains[i].verdict != CHAIN_WHOLE &&
+            (worst == NULL ||
+             (worst->verdict == CHAIN_UNKNOWN && chains[i].verdict == CHAIN_BROKEN)))
+            worst = &chains[i];
+    }
+    out->ok = of[CHAIN_BROKEN] == 0;
+    char text[2 * ERR_TEXT_MAX] = "";
+    if (worst != NULL)
+        snprintf(text, sizeof(text), "; %s %s at %s: %s", worst->subject, worst->source,
+                 chain_hop_name(worst->at), worst->why);
+    snprintf(out->detail, sizeof(out->detail),
+             "marks of flows: %zu whole, %zu broken, %zu unknown%.180s", of[CHAIN_WHOLE],
+             of[CHAIN_BROKEN], of[CHAIN_UNKNOWN], text);
+}
+
+/* Marks are followed through what the ports show now; only a hop that is seen to be wrong is bad.
+ */
+static void ask_marking(const struct probe *probe, struct receipt_probe *out)
+{
+    OWN(plan) struct plan *view = NULL;
+    OWN_STATE struct state state;
+    struct err why = ERR_INIT;
+    struct chain *chains = NULL;
+    size_t count = 0;
+    state_init(&state);
+    enum err_code code = marking_view(probe, &view, &why);
+    if (code == ERR_OK)
+        code = dp_observe(probe->dp, view, &state, &why);
+    if (code == ERR_OK)
+        code = chain_prove(probe->plan, &state, &chains, &count, &why);
+    if (code == ERR_OK)
+        tell_chains(chains, count, out);
+    else
+        snprintf(out->detail, sizeof(out->detail), "cannot be seen: %.200s", why.text);
+    free(chains);
+}
+
 static const struct {
     const char *name;
     void (*ask)(const struct probe *probe, struct receipt_probe *out);
 } probes[] = {
     {"links", ask_links},
+    {"marking", ask_marking}, /* after the links: a port that comes back is set by then */
 };
 
-void probe_end(const struct probe *probe, struct receipt *receipt)
+void probe_end(struct probe *probe, const struct plan *plan, struct receipt *receipt)
 {
+    probe->plan = plan;
     for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
         if (receipt->probe_count == RECEIPT_PROBES_MAX)
             return;

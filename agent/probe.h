@@ -21,13 +21,14 @@ struct probe_port {
 
 /* What was there before. */
 struct probe {
-    struct dp *dp; /* borrowed */
+    struct dp *dp;           /* borrowed */
+    const struct plan *plan; /* borrowed, in probe_end() */
     struct probe_port ports[INVENTORY_PORTS_MAX];
     size_t port_count;
 };
 
 /* Before the plan is applied. */
 void probe_begin(struct probe *probe, struct dp *dp, const struct plan *plan);
-/* After it: appends the answers to the receipt. Blocks up to PROBE_LINK_WAIT_NS when a link that
- * was up is down. */
-void probe_end(const struct probe *probe, struct receipt *receipt);
+/* After it, with what stands then: appends the answers to the receipt. Blocks up to
+ * PROBE_LINK_WAIT_NS when a link that was up is down. */
+void probe_end(struct probe *probe, const struct plan *plan, struct receipt *receipt);

@@ -228,6 +228,39 @@ static json_t *first_probe(const struct site *site)
     return json_array_get(json_object_get(site->receipt, "probes"), 0);
 }
 
+#define ONE_TO_ONE ETS("[10,20,30,40,0,0,0,0]")
+#define BUFFERS(size)                                                                              \
+    "{\"prio_buffer\":[0,0,0,1,0,0,0,0],\"size_bytes\":[20480," size ",0,0,0,0,0,0]}"
+
+static void the_self_test_follows_the_marks(void **state)
+{
+    (void)state;
+    struct row rows[] = {
+        {"roce.tos", "sim.0/0", "", "{\"mode\":\"RoCE v2\",\"tos\":106}", false, false},
+        {"dcb.app", "sim.0/0", "", "[{\"dscp\":26,\"priority\":3}]", false, false},
+        {"dcb.ets", "sim.0/0", "", ONE_TO_ONE, false, false},
+        {"dcb.pfc", "sim.0/0", "", "{\"delay\":0,\"priorities\":[3]}", false, false},
+        {"dcb.buffer", "sim.0/0", "", BUFFERS("40960"), false, false},
+        {NULL, NULL, NULL, NULL, false, false},
+    };
+    struct site site;
+    site_open(&site);
+    assert_true(send_plan(&site, NODE, 1, rows));
+    json_t *probe = json_array_get(json_object_get(site.receipt, "probes"), 1);
+    assert_string_equal(json_string_value(json_object_get(probe, "name")), "marking");
+    assert_true(json_is_true(json_object_get(probe, "ok")));
+    assert_string_equal(json_string_value(json_object_get(probe, "detail")),
+                        "marks of flows: 1 whole, 0 broken, 0 unknown");
+    acknowledge(&site);
+    rows[4].want = BUFFERS("0"); /* the plan itself leaves the lossless priority no room */
+    assert_true(send_plan(&site, NODE, 2, rows));
+    probe = json_array_get(json_object_get(site.receipt, "probes"), 1);
+    assert_true(json_is_false(json_object_get(probe, "ok")));
+    assert_contains(json_string_value(json_object_get(probe, "detail")),
+                    "sim.0/0 roce.tos at buffer: buffer 1 of lossless priority 3 has 0 bytes");
+    site_close(&site);
+}
+
 static void the_self_test_says_whether_links_stayed_up(void **state)
 {
     (void)state;
@@ -279,6 +312,7 @@ int main(void)
         cmocka_unit_test(without_a_server_the_timer_fires_all_the_same),
         cmocka_unit_test(a_stop_saves_the_time_that_is_left),
         cmocka_unit_test(the_self_test_says_whether_links_stayed_up),
+        cmocka_unit_test(the_self_test_follows_the_marks),
         cmocka_unit_test(drift_and_refusals_have_no_self_test),
         cmocka_unit_test(a_confirmation_and_a_return_in_one_life),
     };
