@@ -30,9 +30,9 @@
 #include "server/problem.h"
 #include "server/route_match.h"
 
-/* Head of a request at most, and of its answer. Each connection has it for as long as it lives, and
- * an agent has two. */
-#define HTTP_CONNECTION_MEMORY (8 * 1024)
+/* Head of a request at most, and of its answer: more than HTTP_URL_MAX, so that a long URL gets our
+ * own answer. Each connection has it for as long as it lives, and an agent has two. */
+#define HTTP_CONNECTION_MEMORY (12 * 1024)
 #define HTTP_DRAIN_MAX         (2 * 1024 * 1024) /* of a refused body; more: cut */
 #define HTTP_IDLE_MS           75000
 #define HTTP_SEND_MS           60000 /* to take the answer, and 1 s for each HTTP_SEND_RATE bytes */
