@@ -31,6 +31,9 @@ bool genl_events_is_news(bool devlink, uint8_t command)
     case DEVLINK_CMD_PORT_NEW:
     case DEVLINK_CMD_PORT_DEL:
     case DEVLINK_CMD_PARAM_NEW:
+    case DEVLINK_CMD_PARAM_DEL:
+    case DEVLINK_CMD_RATE_NEW: /* a change, too */
+    case DEVLINK_CMD_RATE_DEL:
     case DEVLINK_CMD_FLASH_UPDATE_END:
         return true;
     default:

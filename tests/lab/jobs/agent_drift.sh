@@ -1,6 +1,6 @@
 #!/bin/sh
 # lab: timeout=420
-# Drift by event: a knob of every kind that the agent manages is changed by hand, by a program that knows nothing of
+# Drift by event: a knob of every kind whose changes are announced is changed by hand, by a program that knows nothing of
 # it, and the receipt comes by the event, with who it was where the kernel tells. The timed check is a minute
 # away and takes no part. Then real packets with the mark that the self-test followed: they go the way that it
 # told. Argument: the build folder.
@@ -44,10 +44,11 @@ flower = dict(actions=[{"priority": 3}], cookie="53544c520000001a001122334455667
               match=dict(eth_type="ipv4", dscp=26))
 knobs = ([knob("host.modparam", "128", "solar_rdma.max_sge", "host"),
           knob("host.sysctl", "1", "net.solar.flow_steering", "host")] + shown("host.thp", "host") +
-         [knob("link.mtu", 4200), knob("dcb.app", [dict(dscp=26, priority=3)]), knob("dcb.ets", ets),
+         [knob("devlink.param", dict(runtime=1000), "dce_tcp_g"), knob("link.mtu", 4200), knob("dcb.app", [dict(dscp=26, priority=3)]), knob("dcb.ets", ets),
           knob("dcb.maxrate", [None] * 3 + [50 * 10**9] + [None] * 4)] + shown("dcb.buffer") +
          [knob("dcb.pfc", dict(delay=0, priorities=[3]))] + shown("roce.cc") +
-         [knob("roce.tos", dict(mode="RoCE v2", tos=106)), knob("tc.clsact", True),
+         [knob("roce.tos", dict(mode="RoCE v2", tos=106)),
+          knob("devlink.rate", dict(tx_max_bps=None, tx_share_bps=10**10), "node/stellar"), knob("tc.clsact", True),
           knob("tc.qdisc", dict(default_class="5e11:ffff", handle="5e11:", kind="htb"), "root"),
           knob("tc.class", tc(10**11, "5e11:"), "5e11:fffe"), knob("tc.class", tc(10**10, "5e11:fffe"), "5e11:1a"),
           knob("tc.class", tc(10**10, "5e11:fffe"), "5e11:ffff"), knob("tc.flower", flower, "egress/26")])
@@ -116,6 +117,8 @@ hands = [  # kind, command, whether the kernel tells who asked
     ("host.modparam", "echo 'options solar_rdma max_sge=64' >/etc/modprobe.d/stellar.conf", False),
     ("host.sysctl", "echo 2 >/proc/sys/net/solar/flow_steering", False),
     ("host.thp", f"echo {other} >{thp}", False),
+    ("devlink.param", "devlink dev param set platform/solar_rdma.0 name dce_tcp_g value 7 cmode runtime", False),
+    ("devlink.rate", "devlink port function rate set platform/solar_rdma.0/stellar tx_share 5gbit", False),
     ("link.mtu", "ip link set solar0 mtu 1500", False),
     ("dcb.app", "dcb app add dev solar0 dscp-prio 10:1", False),
     ("dcb.ets", "dcb ets set dev solar0 tc-bw 0:40 1:30 2:20 3:10", False),

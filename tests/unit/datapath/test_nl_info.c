@@ -355,6 +355,8 @@ static void devices_that_come_and_go_are_news(void **state)
     (void)state;
     assert_true(genl_events_is_news(true, DEVLINK_CMD_DEL));
     assert_true(genl_events_is_news(true, DEVLINK_CMD_FLASH_UPDATE_END));
+    assert_true(genl_events_is_news(true, DEVLINK_CMD_RATE_NEW));
+    assert_true(genl_events_is_news(true, DEVLINK_CMD_PARAM_NEW));
     assert_false(genl_events_is_news(true, DEVLINK_CMD_FLASH_UPDATE_STATUS));
     assert_true(genl_events_is_news(false, ETHTOOL_MSG_FEC_NTF));
     assert_true(uevents_is_news("infiniband", "add"));
