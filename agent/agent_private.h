@@ -76,8 +76,7 @@ void agent_tell_refused(struct agent *agent, const char *body, size_t len, const
 /* A pass over what stands, or back from a trial that is over. */
 void agent_check(struct agent *agent, enum reconcile_cause cause);
 
-/* firmware.c ------------------------------------------------------------------------------------
- */
+/* firmware.c ---------------------------------------------------------------------------------- */
 
 ERR_MUST_CHECK enum err_code agent_flash_init(struct agent *agent, struct err *err);
 /* Whether a device is held now, and tells reconcile which. */

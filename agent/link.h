@@ -53,6 +53,7 @@ struct link_ops {
     void (*flash_known)(struct link *link, const char *tag);
     /* Deliver this of a task, and again until it is; a later one takes its place. */
     void (*flash_report)(struct link *link, const char *task, const json_t *document);
+    /* Where the image of this id is to be had; asks nobody. The caller releases *out. */
     ERR_MUST_CHECK enum err_code (*image)(struct link *link, const char *id, struct link_image *out,
                                           struct err *err);
     void (*free)(struct link *link);

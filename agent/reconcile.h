@@ -75,7 +75,7 @@ void reconcile_save_left(struct reconcile *reconcile, bool now);
 void reconcile_take(struct reconcile *reconcile, struct plan *plan);
 
 /* CHECK passes neither read nor change the ports of this device (a port's id without "/PORT") until
- * told otherwise; "" = none. Other passes and reconcile_recover() wait for its end: see the caller.
+ * told otherwise; "" = none. The caller begins no other pass and no reconcile_recover() until then.
  */
 void reconcile_hold(struct reconcile *reconcile, const char *device);
 

@@ -29,9 +29,9 @@ struct http_exchange {
     struct http_request request; /* its deadline does not hold when idle_ns is set */
     const char *body_path;       /* a file to send instead of request.body; NULL = none */
     http_sink_fn *sink;          /* NULL: the body is collected, at most HTTP_CLIENT_BODY_MAX */
-    void (*began)(void *arg,
-                  long status); /* before the first part of a success; NULL = not asked */
-    void *sink_arg;             /* of both */
+    /* Called before the first part of a success; NULL = not asked. */
+    void (*began)(void *arg, long status);
+    void *sink_arg;  /* of both */
     int64_t idle_ns; /* > 0: no deadline in all, but one without a byte, in whole seconds */
 };
 

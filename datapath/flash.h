@@ -1,8 +1,7 @@
 #pragma once
 /*
  * datapath/flash.h - the flash contract: what the agent's firmware worker needs of a device. A
- * sibling of dp.h with the same
- * providers: flash_linux (devlink, else mstflint), flash_sim.
+ * sibling of dp.h with providers of its own: flash_linux (devlink, else mstflint) and flash_sim.
  *
  * Threads: any, one call of a flasher at a time. Blocking: identify, users, links and check as long
  * as DP_DEADLINE_MS a request; write and activate as long as the device takes, at most their

@@ -1,7 +1,7 @@
 #pragma once
 /*
  * datapath/linux_inventory.h - what the files of dp_linux's inventory share: the job at hand. A
- * part of it that hangs costs its own deadline, and all of them together INVENTORY_BUDGET_MS.
+ * part of it that hangs costs its own deadline, and all of them together LINUX_INVENTORY_BUDGET_MS.
  */
 
 #include "datapath/linux.h"
