@@ -63,7 +63,7 @@ enum exit_code body_show(struct context *context, const struct reply *reply)
     enum err_code code = ERR_OK;
     if (reply->printed || reply->json == NULL)
         return EXIT_DONE;
-    if (context->output == OUTPUT_JSON || context->output == OUTPUT_JSONL)
+    if (context_is_json(context))
         code = print_json(context->out, reply->json, context->output == OUTPUT_JSON ? 2 : 0, &err);
     else
         code = show_members(context, reply->json, &err);

@@ -33,27 +33,6 @@ static const char *text_of(const json_t *object, const char *key)
 
 /* Shown --------------------------------------------------------------------------------------- */
 
-static enum exit_code print_items(struct context *context, const struct view *view,
-                                  const json_t *items)
-{
-    struct err err = ERR_INIT;
-    return view_print(context, view, items, &err) == ERR_OK ? EXIT_DONE
-                                                            : context_fail(context, &err);
-}
-
-static enum exit_code print_as_json(struct context *context, const json_t *value)
-{
-    struct err err = ERR_INIT;
-    int indent = context->output == OUTPUT_JSON ? 2 : 0;
-    return print_json(context->out, value, indent, &err) == ERR_OK ? EXIT_DONE
-                                                                   : context_fail(context, &err);
-}
-
-static bool is_json(const struct context *context)
-{
-    return context->output == OUTPUT_JSON || context->output == OUTPUT_JSONL;
-}
-
 /* "1 flashing, 2 waiting": states without devices say nothing. */
 static void count_devices(const json_t *campaign, char out[CELL_MAX])
 {
@@ -85,11 +64,11 @@ static enum exit_code print_row(struct context *context, const json_t *campaign)
                                       {"STATE", "state", false, true},
                                       {"DEVICES", "devices", false, false},
                                       {"PROBLEM", "problem", false, false}}};
-    if (is_json(context))
-        return print_as_json(context, campaign);
+    if (context_is_json(context))
+        return view_show_json(context, campaign);
     OWN(json) json_t *row = make_row(campaign);
     OWN(json) json_t *items = json_pack("[O]", row);
-    return print_items(context, &view, items);
+    return view_show(context, &view, items);
 }
 
 /* What an operator can do now. */
@@ -120,8 +99,8 @@ static enum exit_code print_waves(struct context *context, const json_t *campaig
                                       {"STATE", "state", false, true},
                                       {"DEVICES", "devices", true, false},
                                       {"ENDED", "ended", true, false}}};
-    if (is_json(context))
-        return print_as_json(context, campaign);
+    if (context_is_json(context))
+        return view_show_json(context, campaign);
     enum exit_code code =
         context->output == OUTPUT_TABLE ? print_row(context, campaign) : EXIT_DONE;
     if (context->output == OUTPUT_TABLE && strcmp(text_of(campaign, "window"), "closed") == 0) {
@@ -129,8 +108,7 @@ static enum exit_code print_waves(struct context *context, const json_t *campaig
         print_text(context->out, text_of(campaign, "window_opens"));
         fputc('\n', context->out);
     }
-    return code != EXIT_DONE ? code
-                             : print_items(context, &view, json_object_get(campaign, "waves"));
+    return code != EXIT_DONE ? code : view_show(context, &view, json_object_get(campaign, "waves"));
 }
 
 static enum exit_code print_preview(struct context *context, const json_t *preview)
@@ -149,12 +127,12 @@ static enum exit_code print_preview(struct context *context, const json_t *previ
                                           {"RUNS", "from", false, false},
                                           {"WHY", "text", false, false}}};
     const json_t *excluded = json_object_get(preview, "excluded");
-    if (is_json(context))
-        return print_as_json(context, preview);
-    enum exit_code code = print_items(context, &taken, json_object_get(preview, "devices"));
+    if (context_is_json(context))
+        return view_show_json(context, preview);
+    enum exit_code code = view_show(context, &taken, json_object_get(preview, "devices"));
     if (code != EXIT_DONE || json_array_size(excluded) == 0 || context->output != OUTPUT_TABLE)
         return code;
-    return print_items(context, &left_out, excluded);
+    return view_show(context, &left_out, excluded);
 }
 
 /* Calls --------------------------------------------------------------------------------------- */
@@ -258,7 +236,7 @@ enum exit_code cmd_campaign_devices(struct context *context, const struct argume
     enum exit_code code = fetch_list(context, &kind, &words, &items);
     if (code != EXIT_DONE || context->print_request)
         return code;
-    return print_items(context, &kind.view, items);
+    return view_show(context, &kind.view, items);
 }
 
 /* One row for each change. */

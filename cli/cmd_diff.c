@@ -17,7 +17,7 @@ static enum exit_code show_difference(struct context *context, const json_t *fro
     struct err err = ERR_INIT;
     from = from != NULL ? from : empty;
     to = to != NULL ? to : empty;
-    if (context->output == OUTPUT_JSON || context->output == OUTPUT_JSONL) {
+    if (context_is_json(context)) {
         OWN(json) json_t *patch = json_diff(from, to);
         if (patch == NULL ||
             print_json(context->out, patch, context->output == OUTPUT_JSON ? 2 : 0, &err) != ERR_OK)

@@ -49,7 +49,7 @@ static enum exit_code verdict(struct context *context, const char *what, const s
 {
     struct err err = ERR_INIT;
     bool valid = json_is_true(json_object_get(reply->json, "valid"));
-    if (context->output == OUTPUT_JSON || context->output == OUTPUT_JSONL) {
+    if (context_is_json(context)) {
         if (print_json(context->out, reply->json, context->output == OUTPUT_JSON ? 2 : 0, &err) !=
             ERR_OK)
             return context_fail(context, &err);

@@ -42,6 +42,11 @@ void context_release(struct context *context)
     context->server = context->token = context->ca_file = NULL;
 }
 
+bool context_is_json(const struct context *context)
+{
+    return context->output == OUTPUT_JSON || context->output == OUTPUT_JSONL;
+}
+
 void reply_release(struct reply *reply)
 {
     http_answer_release(&reply->answer);

@@ -47,6 +47,8 @@ struct context {
 
 void context_init(struct context *context, FILE *in, FILE *out, FILE *err);
 void context_release(struct context *context);
+/* -o json or jsonl. */
+bool context_is_json(const struct context *context);
 
 /* What a call was answered. */
 struct reply {

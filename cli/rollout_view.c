@@ -39,11 +39,6 @@ static const char *text_of(const json_t *object, const char *key)
     return text != NULL ? text : "";
 }
 
-static bool is_json(const struct context *context)
-{
-    return context->output == OUTPUT_JSON || context->output == OUTPUT_JSONL;
-}
-
 static void append(char out[CELL_MAX], const char *between, const char *text)
 {
     size_t len = strlen(out);
@@ -115,22 +110,6 @@ static json_t *make_wave(const json_t *wave)
     return row;
 }
 
-static enum exit_code print_items(struct context *context, const struct view *view,
-                                  const json_t *items)
-{
-    struct err err = ERR_INIT;
-    return view_print(context, view, items, &err) == ERR_OK ? EXIT_DONE
-                                                            : context_fail(context, &err);
-}
-
-static enum exit_code print_as_json(struct context *context, const json_t *value)
-{
-    struct err err = ERR_INIT;
-    int indent = context->output == OUTPUT_JSON ? 2 : 0;
-    return print_json(context->out, value, indent, &err) == ERR_OK ? EXIT_DONE
-                                                                   : context_fail(context, &err);
-}
-
 static void print_head(struct context *context, const json_t *rollout)
 {
     static const char *const labels[][2] = {{"message", "message"}, {"problem", "problem"}};
@@ -159,31 +138,31 @@ enum exit_code rollout_print(struct context *context, const json_t *rollout)
     OWN(json) json_t *items = json_array();
     size_t i;
     json_t *wave;
-    if (is_json(context))
-        return print_as_json(context, rollout);
+    if (context_is_json(context))
+        return view_show_json(context, rollout);
     json_array_foreach(json_object_get(rollout, "waves"), i, wave)
         json_array_append_new(items, make_wave(wave));
     if (context->output == OUTPUT_TABLE)
         print_head(context, rollout);
     if (context->output == OUTPUT_TABLE && json_array_size(items) == 0)
         return EXIT_DONE;
-    return print_items(context, &waves_view, items);
+    return view_show(context, &waves_view, items);
 }
 
 enum exit_code rollout_print_preview(struct context *context, const json_t *preview)
 {
-    if (is_json(context))
-        return print_as_json(context, preview);
-    return print_items(context, &preview_view, json_object_get(preview, "waves"));
+    if (context_is_json(context))
+        return view_show_json(context, preview);
+    return view_show(context, &preview_view, json_object_get(preview, "waves"));
 }
 
 enum exit_code rollout_print_row(struct context *context, const json_t *rollout)
 {
-    if (is_json(context))
-        return print_as_json(context, rollout);
+    if (context_is_json(context))
+        return view_show_json(context, rollout);
     OWN(json) json_t *row = make_row(rollout);
     OWN(json) json_t *items = json_pack("[O]", row);
-    return print_items(context, &rows_view, items);
+    return view_show(context, &rows_view, items);
 }
 
 bool rollout_same_row(const json_t *before, const json_t *now)

@@ -214,3 +214,18 @@ enum err_code view_print_one(struct context *context, const struct view *view, j
     OWN(json) json_t *items = json_pack("[O]", item);
     return items != NULL ? view_print(context, view, items, err) : err_nomem(err);
 }
+
+enum exit_code view_show(struct context *context, const struct view *view, const json_t *items)
+{
+    struct err err = ERR_INIT;
+    return view_print(context, view, items, &err) == ERR_OK ? EXIT_DONE
+                                                            : context_fail(context, &err);
+}
+
+enum exit_code view_show_json(struct context *context, const json_t *document)
+{
+    struct err err = ERR_INIT;
+    int indent = context->output == OUTPUT_JSON ? 2 : 0;
+    return print_json(context->out, document, indent, &err) == ERR_OK ? EXIT_DONE
+                                                                      : context_fail(context, &err);
+}

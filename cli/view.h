@@ -38,6 +38,11 @@ ERR_MUST_CHECK enum err_code view_print(struct context *context, const struct vi
 ERR_MUST_CHECK enum err_code view_print_one(struct context *context, const struct view *view,
                                             json_t *item, struct err *err);
 
+/* The same for the end of a command: a failure was told. */
+enum exit_code view_show(struct context *context, const struct view *view, const json_t *items);
+/* A document as it is: over lines with -o json, else on one line. */
+enum exit_code view_show_json(struct context *context, const json_t *document);
+
 /* In table.c, through libsmartcols: aligned by the width of the characters. */
 ERR_MUST_CHECK enum err_code table_print(struct context *context, const struct view *view,
                                          const json_t *items, struct err *err);

@@ -199,7 +199,7 @@ void write_report(struct context *context, const char *what, const char *done,
     struct err err = ERR_INIT;
     if (reply->printed)
         return;
-    if ((context->output == OUTPUT_JSON || context->output == OUTPUT_JSONL) && answer != NULL) {
+    if (context_is_json(context) && answer != NULL) {
         if (print_json(out, answer, context->output == OUTPUT_JSON ? 2 : 0, &err) != ERR_OK)
             context_fail(context, &err);
         return;

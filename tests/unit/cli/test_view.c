@@ -146,6 +146,18 @@ static void names_and_lines_of_json(void **state)
                         "{\"age\":1,\"name\":\"a\"}\n{\"name\":\"b\"}\n");
 }
 
+static void a_document_is_over_lines_only_with_json(void **state)
+{
+    (void)state;
+    OWN(json) json_t *document = json_pack("{s:i}", "a", 1);
+    context.output = OUTPUT_JSON;
+    assert_int_equal(view_show_json(&context, document), EXIT_DONE);
+    context.output = OUTPUT_JSONL;
+    assert_int_equal(view_show_json(&context, document), EXIT_DONE);
+    fflush(context.out);
+    assert_string_equal(text, "{\n  \"a\": 1\n}\n{\"a\":1}\n");
+}
+
 static void cells_show_lists_maps_and_what_is_missing(void **state)
 {
     (void)state;
@@ -200,6 +212,7 @@ int main(void)
         T(csv_without_titles),
         T(csv_for_a_program_has_every_character),
         T(names_and_lines_of_json),
+        T(a_document_is_over_lines_only_with_json),
         T(cells_show_lists_maps_and_what_is_missing),
         T(a_problem_says_everything_and_nothing_raw),
     };
