@@ -51,11 +51,6 @@ const char *flash_outcome_name(enum flash_outcome outcome)
     return outcome_names[outcome];
 }
 
-const char *flash_activate_name(enum flash_activate activate)
-{
-    return activate_names[activate];
-}
-
 bool flash_outcome_fits(enum flash_phase phase, enum flash_outcome outcome)
 {
     static const struct {

@@ -56,7 +56,6 @@ enum flash_activate { FLASH_ACTIVATE_NONE = 0, FLASH_ACTIVATE_RELOAD, FLASH_ACTI
 
 const char *flash_phase_name(enum flash_phase phase);
 const char *flash_outcome_name(enum flash_outcome outcome); /* "" for FLASH_OPEN */
-const char *flash_activate_name(enum flash_activate activate);
 
 /* Cancelling is still possible, and nothing was written. */
 static inline bool flash_is_before_write(enum flash_phase phase)
