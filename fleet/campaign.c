@@ -25,17 +25,22 @@
 
 #define PROGRESS_STEP  10 /* per cent: an event each */
 #define TASK_DEADLINES 2  /* of a task: until the flash begins, and from there to its end */
+#define BRIEF_SIZE                                                                                 \
+    101 /* of what a node says, within another text: never cut by printf, which                    \
+           would leave a piece of a character */
 
 /* Halting ------------------------------------------------------------------------------------- */
 
 static void halt(struct campaign *c, size_t index, struct campaign_actions *actions)
 {
     const struct campaign_device *device = &c->devices[index];
+    char brief[BRIEF_SIZE];
     if (c->state != CAMPAIGN_RUNNING && c->state != CAMPAIGN_PAUSED)
         return;
-    snprintf(c->problem, sizeof(c->problem), "%s %.32s %s: %.100s", device->node, device->device,
-             campaign_device_state_name(device->state),
-             device->problem[0] != '\0' ? device->problem : "no reason was given");
+    text_copy(brief, sizeof(brief),
+              device->problem[0] != '\0' ? device->problem : "no reason was given");
+    snprintf(c->problem, sizeof(c->problem), "%s %.32s %s: %s", device->node, device->device,
+             campaign_device_state_name(device->state), brief);
     campaign_move(c, CAMPAIGN_HALTED);
     campaign_say(actions, SIZE_MAX, "firmware.halted", "%.240s", c->problem);
 }
@@ -52,15 +57,17 @@ static void end_device(struct campaign *c, size_t index, enum campaign_device_st
 {
     struct campaign_device *device = &c->devices[index];
     bool had_task = device->state != CAMPAIGN_DEVICE_WAITING;
+    char brief[BRIEF_SIZE];
+    text_copy(brief, sizeof(brief), problem);
     text_copy(device->problem, sizeof(device->problem), problem);
     campaign_move_device(c, index, to);
     /* One that is lost keeps a task that says "stop": it may come back. */
     device->cancel = to == CAMPAIGN_DEVICE_LOST;
     if (had_task)
         campaign_act(actions, device->cancel ? CAMPAIGN_TASK : CAMPAIGN_TASK_END, index);
-    campaign_say(actions, index, "firmware.device", "%s %.64s: %s%s%.100s", device->node,
-                 device->device, campaign_device_state_name(to), problem[0] != '\0' ? ": " : "",
-                 problem);
+    campaign_say(actions, index, "firmware.device", "%s %.64s: %s%s%s", device->node,
+                 device->device, campaign_device_state_name(to), brief[0] != '\0' ? ": " : "",
+                 brief);
     if (halts(c, to))
         halt(c, index, actions);
 }

@@ -5,6 +5,7 @@
 #include "tests/unit/test.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "fleet/campaign_private.h"
 
 #define NODES   4
@@ -198,6 +199,33 @@ static void a_failure_halts_it_until_it_is_resumed(void **state)
     assert_string_equal(c->problem, "");
     assert_int_equal(count(CAMPAIGN_DEVICE_OFFERED), 2);
     assert_int_equal(c->devices[0].state, CAMPAIGN_DEVICE_FAILED);
+}
+
+/* Two and three bytes each, and an odd byte before, so that every cut goes through a character. */
+static void what_a_node_says_is_cut_on_a_character(void **state)
+{
+    static const struct {
+        size_t ascii;
+        const char *letter;
+    } cases[] = {{0, "\u00e9"}, {1, "\u00e9"}, {0, "\u20ac"}, {1, "\u20ac"}, {2, "\u20ac"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct flash_report report = {.phase = FLASH_FLASHING, .outcome = FLASH_FAILED};
+        size_t len = cases[i].ascii, step = strlen(cases[i].letter);
+        begin();
+        memset(report.problem, 'x', len);
+        for (; len + step < 250; len += step)
+            memcpy(report.problem + len, cases[i].letter, step);
+        snprintf(report.running, sizeof(report.running), "%s", "1.0.0");
+        assert_true(campaign_report(c, 0, &report, &now, &actions));
+        campaign_step(c, &now, &actions);
+        assert_int_equal(c->state, CAMPAIGN_HALTED);
+        assert_false(text_find_hidden(c->problem, strlen(c->problem), NULL));
+        assert_string_equal(c->devices[0].problem, report.problem);
+        for (size_t a = 0; a < actions.count; a++)
+            assert_false(
+                text_find_hidden(actions.items[a].text, strlen(actions.items[a].text), NULL));
+    }
 }
 
 static void an_abort_halts_when_the_settings_say_so(void **state)
@@ -770,6 +798,7 @@ int main(void)
         cmocka_unit_test_teardown(it_goes_wave_by_wave_to_its_end, teardown),
         cmocka_unit_test_teardown(one_device_of_a_node_is_at_work_at_a_time, teardown),
         cmocka_unit_test_teardown(a_failure_halts_it_until_it_is_resumed, teardown),
+        cmocka_unit_test_teardown(what_a_node_says_is_cut_on_a_character, teardown),
         cmocka_unit_test_teardown(an_abort_halts_when_the_settings_say_so, teardown),
         cmocka_unit_test_teardown(a_pending_reset_is_no_failure, teardown),
         cmocka_unit_test_teardown(a_success_that_does_not_run_the_version_is_a_failure, teardown),
