@@ -152,7 +152,8 @@ static enum err_code load_one(struct app *app, struct world *world, struct db_ro
     return code;
 }
 
-/* Those that are over may have devices whose nodes never said how it ended. */
+/* Those that are over may have devices whose nodes never said how it ended. The oldest comes first,
+ * so that of two such tasks of a node the newer stands, as before. */
 static enum err_code publish_lost(struct app *app, const struct world *world, struct db_ro *ro,
                                   int64_t number, struct err *err)
 {
@@ -169,10 +170,10 @@ enum err_code campaigns_load(struct app *app, struct world *world, struct db_ro 
     for (size_t i = 0; i < numbers.count && code == ERR_OK; i++)
         if (numbers.active[i] && world->campaign_count < CAMPAIGNS_ACTIVE_MAX)
             code = load_one(app, world, ro, numbers.items[i], err);
-    for (size_t i = 0; i < numbers.count && code == ERR_OK && publish; i++)
+    for (size_t i = numbers.count; i-- > 0 && code == ERR_OK && publish;)
         if (!numbers.active[i])
             code = publish_lost(app, world, ro, numbers.items[i], err);
-    for (size_t i = 0; i < world->campaign_count && code == ERR_OK && publish; i++)
+    for (size_t i = world->campaign_count; i-- > 0 && code == ERR_OK && publish;)
         code = publish_tasks(app, world, world->campaigns[i], err);
     world->campaigns_due = true;
     return code;

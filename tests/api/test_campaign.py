@@ -350,6 +350,32 @@ def a_node_that_vanishes_halts_it(tap, server):
               "how it ended is still taken")
 
 
+def a_node_that_was_lost_twice_is_told_of_the_newer(tap, server):
+    nodes = nodes_of(server, 1)
+    image, tasks = upload(server), []
+    for _ in range(2):
+        name = create(server, image, phase_deadline="2s")
+        tasks.append(must(nodes[0].task(), 200).json["id"])
+        tap.ok(becomes(server, name, "halted"), "it halts", show(server, name))
+        must(say(server, name, "cancel"), 200)
+    seen = must(nodes[0].task(), 200).json["id"]
+    server.kill()
+    server.start()
+    again = must(nodes[0].task(), 200).json["id"]
+    tap.equal((seen, again), (tasks[1], tasks[1]), "its newest task, after a restart too")
+
+
+def what_a_node_says_in_other_letters_is_told(tap, server):
+    nodes = nodes_of(server, 1)
+    name = create(server, upload(server))
+    task = must(nodes[0].task(), 200).json["id"]
+    why = "x" + 127 * "\u00e9"
+    said = nodes[0].report(task, "flashing", outcome="failed", problem=why, running="2.1.8")
+    tap.equal((said.status, devices(server, name)[0]["problem"]), (200, why), "its words are kept")
+    event = must(server.get("/v1/events?kinds=firmware.halted"), 200).json["items"][0]
+    tap.ok(event["body"]["text"].endswith("x" + 49 * "\u00e9"), "events have the beginning", event)
+
+
 def rollouts_and_campaigns_keep_apart(tap, server):
     nodes = nodes_of(server, 2)
     for node in nodes:
@@ -432,5 +458,6 @@ run([a_dry_run_shows_what_it_would_do, a_campaign_goes_through_the_fleet,
      one_plane_of_a_node_at_a_time, a_failing_device_halts_it, a_reset_that_is_pending_is_shown,
      cancelling_stops_what_can_be_stopped, hostile_agents_change_nothing,
      a_restart_in_the_middle_loses_nothing, a_node_that_vanishes_halts_it,
+     a_node_that_was_lost_twice_is_told_of_the_newer, what_a_node_says_in_other_letters_is_told,
      rollouts_and_campaigns_keep_apart, windows_are_kept, what_changes_by_itself_is_seen,
      there_is_a_limit_of_campaigns, many_devices_in_one_campaign])
