@@ -4,7 +4,7 @@
 bench.py --srcdir S --objdir O [--seconds N] [--only NAME]
 Peers: etcd through its JSON gateway (skipped with a reason when it is not installed), raw SQLite
 commits, libmicrohttpd and SQLite with group commit in bare C (bench_bare.c), jansson's bare parse,
-ovsdb-server's monitors (openvswitch-common). Loopback only; ends only what it started.
+ovsdb-server's monitors (openvswitch-common), tc -b in the lab's guest. Loopback only; ends only what it started.
 """
 import argparse
 import base64
@@ -21,10 +21,12 @@ import urllib.request
 
 import agents_tls
 import control
+import node
 import startup
 
 CONNECTIONS = (1, 16, 64)
-PARTS = ("policies", "validate", "agents", "agents-tls", "events", "get2000", "dryrun", "startup")
+PARTS = ("policies", "validate", "agents", "agents-tls", "events", "get2000", "dryrun", "startup",
+         "datapath", "idle")
 POLICY = {"qos_policy": {f"job_{i}": {"priority": i % 8, "bw_limit": "60%", "demand": "75%",
                                       "description": "run {n}"} for i in range(9)}}
 
@@ -242,6 +244,12 @@ class Bench:
 
     def startup(self):
         startup.run(self, Stellard, Process, start_etcd, POLICY)
+
+    def datapath(self):
+        node.datapath(self)
+
+    def idle(self):
+        node.idle(self, Stellard, Process)
 
     def upload_rounds(self, server, load):
         self.barrier(server)

@@ -10,6 +10,7 @@
  *     apply PLAN                does it; on the first failure takes back what was done
  *     watch-inventory SECONDS   the same for the inventory
  *     watch SECONDS             ends with 0 when the kernel announces a change, 3 when not
+ *     times N                   N observations of all knobs: median time and CPU of one, as JSON
  *
  * PLAN is a file with {"knobs":[{"kind","subject","id"?,"want","strict"?},...]}; "-" = standard
  * input. Exit code: 0 done, 1 failed (and taken back), 2 usage, 4 failed and not all was taken
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -26,6 +28,7 @@
 
 #define DEVICES_MAX 16
 #define PLAN_MAX    (16 * 1024 * 1024)
+#define TIMES_MAX   1000
 
 static int fail(const char *what, const struct err *err)
 {
@@ -197,6 +200,41 @@ static int watch_inventory(struct dp *dp, int seconds)
     return 3;
 }
 
+static double ms_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static int times(struct dp *dp, int count)
+{
+    double wall[TIMES_MAX], cpu = ms_of(CLOCK_PROCESS_CPUTIME_ID);
+    size_t knobs = 0;
+    if (count < 1 || count > TIMES_MAX)
+        return 2;
+    for (int i = 0; i < count; i++) {
+        OWN_STATE struct state state;
+        struct err err = ERR_INIT;
+        double begin = ms_of(CLOCK_MONOTONIC);
+        state_init(&state);
+        if (dp_observe(dp, NULL, &state, &err))
+            return fail("observe", &err);
+        wall[i] = ms_of(CLOCK_MONOTONIC) - begin;
+        knobs = state.knob_count;
+    }
+    cpu = ms_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    qsort(wall, (size_t)count, sizeof(wall[0]), compare_times);
+    printf("{\"knobs\":%zu,\"ms\":%.2f,\"cpu_ms\":%.2f}\n", knobs, wall[count / 2], cpu / count);
+    return 0;
+}
+
 static int run(struct dp *dp, int argc, char **argv)
 {
     struct err err = ERR_INIT;
@@ -215,13 +253,15 @@ static int run(struct dp *dp, int argc, char **argv)
         return watch(dp, atoi(argv[1]));
     if (strcmp(command, "watch-inventory") == 0 && argc == 2)
         return watch_inventory(dp, atoi(argv[1]));
+    if (strcmp(command, "times") == 0 && argc == 2)
+        return times(dp, atoi(argv[1]));
     static const char *const commands[] = {"observe", "steps", "check", "apply"};
     for (size_t i = 0; argc == 2 && i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(command, commands[i]) == 0)
             return with_plan(dp, command, argv[1]);
     fprintf(stderr, "usage: dpctl [--devices a,b] [--root DIR] inventory | observe [PLAN] | "
                     "steps PLAN | check PLAN | apply PLAN | watch SECONDS | "
-                    "watch-inventory SECONDS\n");
+                    "watch-inventory SECONDS | times N\n");
     return 2;
 }
 
