@@ -343,7 +343,9 @@ static enum err_code apply_step(struct dp_linux *dp, const struct linux_knob *ro
         return ERR_OK;
     if (before != NULL && owner == KNOB_OWNER_OTHER)
         return err_set(err, ERR_CONFLICT, "what is there is not ours and is left alone");
-    code = row->apply(dp, port, step, err);
+    struct plan_step now = *step; /* borrowed; what the plan was made from may be long gone */
+    now.from = before;
+    code = row->apply(dp, port, &now, err);
     if (code == ERR_OK)
         code = look(dp, row, port, step, &after, &owner, err);
     return code != ERR_OK ? code : compare(row, step, after, owner, err);

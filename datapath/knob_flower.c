@@ -12,22 +12,11 @@
 #include "datapath/nl/tc_flower.h"
 #include "datapath/nl/tc_qdisc.h"
 
-/* The filters that may stand under an id: one a family; more than one is a leftover. */
-struct found {
-    struct flower_info items[2]; /* IPv4, IPv6 */
-    bool present[2];
-};
-
+/* What may stand under an id is one filter a family; more than one is a leftover. */
 static enum err_code find(struct dp_linux *dp, const struct dp_port *port, bool egress,
-                          uint32_t label, struct found *out, struct err *err)
+                          uint32_t label, struct flower_found *out, struct err *err)
 {
-    for (int ipv6 = 0; ipv6 <= 1; ipv6++) {
-        enum err_code code = tc_flower_get(dp->route, port->ifindex, egress, ipv6 == 1, label,
-                                           &out->items[ipv6], &out->present[ipv6], err);
-        if (code != ERR_OK)
-            return code;
-    }
-    return ERR_OK;
+    return tc_flower_find(dp->route, port->ifindex, egress, label, out, err);
 }
 
 static enum err_code add(const struct flower_info *info, bool more, const struct dp_port *port,
@@ -47,7 +36,7 @@ static enum err_code observe_id(struct dp_linux *dp, const struct dp_port *port,
 {
     bool egress;
     uint32_t label;
-    struct found found;
+    struct flower_found found;
     enum err_code code = flower_id_parse(id, &egress, &label, err);
     if (code == ERR_OK)
         code = find(dp, port, egress, label, &found, err);
@@ -141,29 +130,38 @@ static enum err_code check(struct dp_linux *dp, const struct dp_port *port,
 }
 
 /* Takes our filters of an id away, in both families or in all but one. */
-static enum err_code remove_ours(struct dp_linux *dp, const struct dp_port *port, bool egress,
-                                 uint32_t label, int keep_family, struct err *err)
+static enum err_code remove_ours(struct dp_linux *dp, const struct dp_port *port,
+                                 const struct flower_found *found, int keep_family, struct err *err)
 {
-    struct found found;
-    enum err_code code = find(dp, port, egress, label, &found, err);
-    for (int ipv6 = 0; code == ERR_OK && ipv6 <= 1; ipv6++)
-        if (ipv6 != keep_family && found.present[ipv6] && found.items[ipv6].ours)
-            code = tc_flower_del(dp->route, port->ifindex, egress, ipv6 == 1, label, err);
-    return code;
+    for (int ipv6 = 0; ipv6 <= 1; ipv6++) {
+        const struct flower_info *info = &found->items[ipv6];
+        if (ipv6 == keep_family || !found->present[ipv6] || !info->ours)
+            continue;
+        enum err_code code =
+            tc_flower_del(dp->route, port->ifindex, info->egress, ipv6 == 1, info->handle, err);
+        if (code != ERR_OK)
+            return code;
+    }
+    return ERR_OK;
 }
 
-static enum err_code set(struct dp_linux *dp, const struct dp_port *port, bool egress,
-                         uint32_t label, const struct flower_value *value, struct err *err)
+static enum err_code set(struct dp_linux *dp, const struct dp_port *port,
+                         const struct flower_found *found, const struct plan_step *step,
+                         struct err *err)
 {
-    struct found found;
-    int family = value->ipv6 ? 1 : 0;
-    enum err_code code = find(dp, port, egress, label, &found, err);
+    bool egress;
+    uint32_t label;
+    struct flower_value value;
+    enum err_code code = flower_id_parse(step->id, &egress, &label, err);
+    if (code == ERR_OK)
+        code = flower_value_from_json(step->to, &value, err);
     if (code != ERR_OK)
         return code;
-    if (found.present[family] && !found.items[family].ours)
+    int family = value.ipv6 ? 1 : 0;
+    if (found->present[family] && !found->items[family].ours)
         return err_set(err, ERR_CONFLICT, "a filter of somebody else has this handle");
     struct err problem = ERR_INIT;
-    code = tc_flower_set(dp->route, port->ifindex, egress, label, value, found.present[family],
+    code = tc_flower_set(dp->route, port->ifindex, egress, label, &value, found->present[family],
                          &problem);
     if (code == ERR_LIMIT)
         (void)err_context(&problem, "flow table full");
@@ -172,22 +170,24 @@ static enum err_code set(struct dp_linux *dp, const struct dp_port *port, bool e
         problem.code = code = ERR_UNSUPPORTED;
     if (code != ERR_OK && err != NULL)
         *err = problem;
-    return code != ERR_OK ? code : remove_ours(dp, port, egress, label, family, err);
+    return code != ERR_OK ? code : remove_ours(dp, port, found, family, err);
 }
 
+/* Where nothing stands nothing is looked for: a filter made meanwhile is a conflict in the kernel.
+ */
 static enum err_code apply(struct dp_linux *dp, const struct dp_port *port,
                            const struct plan_step *step, struct err *err)
 {
     bool egress;
     uint32_t label;
-    struct flower_value value;
+    struct flower_found found = {0};
     enum err_code code = flower_id_parse(step->id, &egress, &label, err);
+    if (code == ERR_OK && step->from != NULL)
+        code = find(dp, port, egress, label, &found, err);
     if (code != ERR_OK)
         return code;
-    if (step->op == STEP_REMOVE)
-        return remove_ours(dp, port, egress, label, -1, err);
-    code = flower_value_from_json(step->to, &value, err);
-    return code != ERR_OK ? code : set(dp, port, egress, label, &value, err);
+    return step->op == STEP_REMOVE ? remove_ours(dp, port, &found, -1, err)
+                                   : set(dp, port, &found, step, err);
 }
 
 static bool same(const json_t *live, const json_t *want)

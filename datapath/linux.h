@@ -127,7 +127,7 @@ struct linux_knob {
     /* As dp_ops.check; the value's form included. */
     enum err_code (*check)(struct dp_linux *dp, const struct dp_port *port,
                            const struct plan_step *step, struct err *err);
-    /* Sets; dp_linux reads back and compares. */
+    /* Sets; dp_linux reads back and compares. step->from is what is there now, NULL = nothing. */
     enum err_code (*apply)(struct dp_linux *dp, const struct dp_port *port,
                            const struct plan_step *step, struct err *err);
     /* Whether the kernel cannot tell the two values apart (its unit is coarser than ours, or the

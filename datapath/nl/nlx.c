@@ -3,6 +3,7 @@
  */
 #include "datapath/nl/nlx.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -140,33 +141,6 @@ const char *nlx_warning(const struct nlx *nlx)
 }
 
 /* Errors and extended ACKs -------------------------------------------------------------------- */
-
-enum err_code nlx_code_of_errno(int sys_errno)
-{
-    switch (sys_errno) {
-    case EOPNOTSUPP:
-    case EPROTONOSUPPORT:
-    case ENOPROTOOPT:
-        return ERR_UNSUPPORTED;
-    case EPERM:
-    case EACCES:
-        return ERR_DENIED;
-    case ENOSPC:
-        return ERR_LIMIT;
-    case ENODEV:
-    case ENOENT:
-    case ESRCH:
-        return ERR_NOT_FOUND;
-    case EEXIST:
-    case EBUSY:
-        return ERR_CONFLICT;
-    case EAGAIN:
-    case ETIMEDOUT:
-        return ERR_UNAVAILABLE;
-    default:
-        return ERR_IO;
-    }
-}
 
 /* The text of the extended ACK behind `offset` bytes of the message. */
 static void extack_text(const struct nlmsghdr *msg, size_t offset, char *out, size_t size)
@@ -326,18 +300,30 @@ static enum err_code take_datagram(struct exchange *x, size_t len, struct err *e
     return ERR_OK;
 }
 
-/* Sends and receives until the ACK; the kernel's refusal wins over an unusable reply. */
-static enum err_code run(struct exchange *x, struct nl_msg *request)
+static int64_t deadline_of(const struct nlx *nlx)
+{
+    int64_t until = now_ns() + nlx->deadline_ms * INT64_C(1000000);
+    return nlx->budget_ns != 0 && nlx->budget_ns < until ? nlx->budget_ns : until;
+}
+
+/* Makes the request the exchange's, with the next number; 0 is the kernel's own. */
+static void address(struct exchange *x, struct nl_msg *request)
 {
     struct nlx *nlx = x->nlx;
     struct nlmsghdr *header = nlmsg_hdr(request);
     x->seq = ++nlx->seq == 0 ? ++nlx->seq : nlx->seq;
-    x->until_ns = now_ns() + nlx->deadline_ms * INT64_C(1000000);
-    if (nlx->budget_ns != 0 && nlx->budget_ns < x->until_ns)
-        x->until_ns = nlx->budget_ns;
     header->nlmsg_seq = x->seq;
     header->nlmsg_pid = nlx->port;
     header->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+}
+
+/* Sends and receives until the ACK; the kernel's refusal wins over an unusable reply. */
+static enum err_code run(struct exchange *x, struct nl_msg *request)
+{
+    struct nlx *nlx = x->nlx;
+    const struct nlmsghdr *header = nlmsg_hdr(request);
+    x->until_ns = deadline_of(nlx);
+    address(x, request);
     nlx->warning[0] = '\0';
     enum err_code code =
         nlx_sender_send(nlx->sender, header, header->nlmsg_len, left_ms(x), x->err);
@@ -364,6 +350,122 @@ enum err_code nlx_txn(struct nlx *nlx, struct nl_msg *request, nlx_reply_fn *on_
     if (code == ERR_OK && !x.done)
         return err_set_errno(err, ERR_UNAVAILABLE, ENOBUFS, "the kernel's answer was lost");
     return code;
+}
+
+/* Batches ------------------------------------------------------------------------------------- */
+
+struct batch {
+    struct nlx_item *items; /* borrowed */
+    size_t count;
+    struct exchange exchanges[NLX_BATCH_MAX]; /* one an item */
+};
+
+/* The requests one behind the other; owned by the caller. */
+static char *join(const struct batch *batch, size_t *out_len)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        len += NLMSG_ALIGN(nlmsg_hdr(batch->items[i].request)->nlmsg_len);
+    char *bytes = calloc(1, len);
+    *out_len = len;
+    len = 0;
+    for (size_t i = 0; bytes != NULL && i < batch->count; i++) {
+        const struct nlmsghdr *header = nlmsg_hdr(batch->items[i].request);
+        memcpy(bytes + len, header, header->nlmsg_len);
+        len += NLMSG_ALIGN(header->nlmsg_len);
+    }
+    return bytes;
+}
+
+static void batch_take(struct batch *batch, const struct nlmsghdr *msg)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct exchange *x = &batch->exchanges[i];
+        struct err problem = ERR_INIT;
+        if (x->seq != msg->nlmsg_seq || x->done)
+            continue;
+        enum err_code code = take_message(x, msg, &problem);
+        if (code == ERR_OK)
+            return;
+        x->done = true; /* an unusable ACK is one all the same */
+        x->code = code;
+        *x->err = problem;
+    }
+}
+
+static bool batch_is_done(const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->exchanges[i].done)
+            return false;
+    return true;
+}
+
+/* Until every ACK is there. After a loss only what is there already is taken: sendmsg(2) came back,
+ * so that the kernel has answered all that it will. */
+static enum err_code batch_receive(struct nlx *nlx, struct batch *batch, int64_t until_ns,
+                                   struct err *err)
+{
+    struct exchange wait = {.nlx = nlx, .until_ns = until_ns};
+    while (!batch_is_done(batch)) {
+        size_t len;
+        enum err_code code = receive(&wait, &len, err);
+        if (code != ERR_OK)
+            return code;
+        if (wait.interrupted)
+            wait.until_ns = 0;
+        int left = (int)len;
+        for (struct nlmsghdr *msg = (struct nlmsghdr *)nlx->buffer; nlmsg_ok(msg, left);
+             msg = nlmsg_next(msg, &left))
+            batch_take(batch, msg);
+        if (left >= NLMSG_HDRLEN)
+            return err_set(err, ERR_IO, "the kernel's answer is malformed");
+    }
+    return ERR_OK;
+}
+
+/* Every item's outcome; of those without an answer `code` tells why. */
+static enum err_code batch_end(struct batch *batch, enum err_code code, const struct err *why,
+                               struct err *err)
+{
+    enum err_code first = ERR_OK;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct nlx_item *item = &batch->items[i];
+        item->code = batch->exchanges[i].done ? batch->exchanges[i].code : code;
+        if (!batch->exchanges[i].done)
+            item->err = *why;
+        if (first != ERR_OK || item->code == ERR_OK)
+            continue;
+        first = item->code;
+        if (err != NULL)
+            *err = item->err;
+        (void)err_context(err, "request %zu of %zu", i + 1, batch->count);
+    }
+    return first;
+}
+
+enum err_code nlx_batch(struct nlx *nlx, struct nlx_item *items, size_t count, struct err *err)
+{
+    struct batch batch = {.items = items, .count = count};
+    struct err why = ERR_INIT;
+    size_t len;
+    assert(count > 0 && count <= NLX_BATCH_MAX);
+    for (size_t i = 0; i < count; i++) {
+        items[i].err = (struct err)ERR_INIT;
+        batch.exchanges[i] = (struct exchange){
+            .nlx = nlx, .on_reply = items[i].on_reply, .arg = items[i].arg, .err = &items[i].err};
+        address(&batch.exchanges[i], items[i].request);
+    }
+    nlx->warning[0] = '\0';
+    int64_t until_ns = deadline_of(nlx);
+    int wait_ms = left_ms(&(struct exchange){.until_ns = until_ns});
+    char *bytes = join(&batch, &len);
+    enum err_code code =
+        bytes == NULL ? err_nomem(&why) : nlx_sender_send(nlx->sender, bytes, len, wait_ms, &why);
+    free(bytes);
+    if (code == ERR_OK)
+        code = batch_receive(nlx, &batch, until_ns, &why);
+    return batch_end(&batch, code, &why, err);
 }
 
 enum err_code nlx_dump(struct nlx *nlx, struct nl_msg *request, nlx_reply_fn *on_reply,

@@ -24,6 +24,7 @@
 #define NLX_REPLY_MAX   (1024 * 1024) /* bytes of one datagram from the kernel */
 #define NLX_DUMP_TRIES  5             /* of a dump that changes under our hands */
 #define NLX_WARNING_MAX 160
+#define NLX_BATCH_MAX   16 /* requests of one batch */
 
 struct nlx;
 
@@ -53,6 +54,23 @@ typedef enum err_code nlx_reply_fn(void *arg, const struct nlmsghdr *msg, struct
  */
 ERR_MUST_CHECK enum err_code nlx_txn(struct nlx *nlx, struct nl_msg *request,
                                      nlx_reply_fn *on_reply, void *arg, struct err *err);
+
+/* One request of a batch, and what became of it. */
+struct nlx_item {
+    struct nl_msg *request; /* borrowed */
+    nlx_reply_fn *on_reply; /* may be NULL */
+    void *arg;              /* of on_reply */
+    enum err_code code;     /* as nlx_txn's; set in every case */
+    struct err err;         /* why, unless code is ERR_OK */
+};
+
+/*
+ * Sends up to NLX_BATCH_MAX requests in one call; the kernel does one after the other, and goes on
+ * after one that it refuses. All share one deadline. ERR_OK: all succeeded; else the first failure,
+ * whose place err names. Of the others the items tell.
+ */
+ERR_MUST_CHECK enum err_code nlx_batch(struct nlx *nlx, struct nlx_item *items, size_t count,
+                                       struct err *err);
 
 /* As nlx_txn with NLM_F_DUMP; starts again, after on_restart(arg), when the kernel says that the
  * dump was interrupted or overran. */

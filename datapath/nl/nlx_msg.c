@@ -3,12 +3,40 @@
  */
 #include "datapath/nl/nlx.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <linux/genetlink.h>
 
 #include "base/text.h"
+
+enum err_code nlx_code_of_errno(int sys_errno)
+{
+    switch (sys_errno) {
+    case EOPNOTSUPP:
+    case EPROTONOSUPPORT:
+    case ENOPROTOOPT:
+        return ERR_UNSUPPORTED;
+    case EPERM:
+    case EACCES:
+        return ERR_DENIED;
+    case ENOSPC:
+        return ERR_LIMIT;
+    case ENODEV:
+    case ENOENT:
+    case ESRCH:
+        return ERR_NOT_FOUND;
+    case EEXIST:
+    case EBUSY:
+        return ERR_CONFLICT;
+    case EAGAIN:
+    case ETIMEDOUT:
+        return ERR_UNAVAILABLE;
+    default:
+        return ERR_IO;
+    }
+}
 
 struct nl_msg *nlx_msg_new(uint16_t type, uint16_t flags, const void *header, size_t header_len,
                            size_t size)

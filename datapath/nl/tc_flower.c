@@ -266,26 +266,49 @@ static struct nl_msg *flower_by_key(uint16_t type, int ifindex, bool egress, boo
     return msg;
 }
 
-enum err_code tc_flower_get(struct nlx *nlx, int ifindex, bool egress, bool ipv6, uint32_t handle,
-                            struct flower_info *out, bool *out_present, struct err *err)
+/* ENOENT: no such filter; EINVAL: no clsact, or no filter of this preference at all. */
+static bool is_absent(const struct nlx_item *item)
 {
-    OWN(nl_msg) struct nl_msg *msg = flower_by_key(RTM_GETTFILTER, ifindex, egress, ipv6, handle);
-    if (msg == NULL)
-        return err_nomem(err);
-    struct query query = {.ifindex = ifindex, .egress = egress};
-    struct err problem = ERR_INIT;
-    enum err_code code = nlx_txn(nlx, msg, take_filter, &query, &problem);
-    /* ENOENT: no such filter; EINVAL: no clsact, or no filter of this preference at all. */
-    bool absent = code == ERR_NOT_FOUND || (code == ERR_IO && problem.sys_errno == EINVAL);
-    if (code == ERR_OK || absent) {
-        *out_present = query.list.count > 0;
-        if (*out_present)
-            *out = query.list.items[0];
-        code = ERR_OK;
-    } else if (err != NULL) {
-        *err = problem;
+    return item->code == ERR_NOT_FOUND || (item->code == ERR_IO && item->err.sys_errno == EINVAL);
+}
+
+static enum err_code take_found(struct nlx_item *items, struct query *queries,
+                                struct flower_found *out, struct err *err)
+{
+    for (int i = 0; i < 2; i++) {
+        if (items[i].code != ERR_OK && !is_absent(&items[i])) {
+            if (err != NULL)
+                *err = items[i].err;
+            return items[i].code;
+        }
+        out->present[i] = queries[i].list.count > 0;
+        if (out->present[i])
+            out->items[i] = queries[i].list.items[0];
     }
-    flower_list_release(&query.list);
+    return ERR_OK;
+}
+
+enum err_code tc_flower_find(struct nlx *nlx, int ifindex, bool egress, uint32_t handle,
+                             struct flower_found *out, struct err *err)
+{
+    OWN(nl_msg) struct nl_msg *ipv4 = flower_by_key(RTM_GETTFILTER, ifindex, egress, false, handle);
+    OWN(nl_msg) struct nl_msg *ipv6 = flower_by_key(RTM_GETTFILTER, ifindex, egress, true, handle);
+    if (ipv4 == NULL || ipv6 == NULL)
+        return err_nomem(err);
+    struct query queries[2] = {{.ifindex = ifindex, .egress = egress},
+                               {.ifindex = ifindex, .egress = egress}};
+    struct nlx_item items[2] = {
+        {.request = ipv4, .on_reply = take_filter, .arg = &queries[0]},
+        {.request = ipv6, .on_reply = take_filter, .arg = &queries[1]},
+    };
+    struct flower_found found = {0};
+    struct err refusal = ERR_INIT; /* an absent one is a refusal, too: the items tell */
+    enum err_code code = nlx_batch(nlx, items, 2, &refusal);
+    code = take_found(items, queries, &found, err);
+    if (code == ERR_OK)
+        *out = found;
+    flower_list_release(&queries[0].list);
+    flower_list_release(&queries[1].list);
     return code;
 }
 

@@ -31,10 +31,14 @@ void flower_list_release(struct flower_list *list);
 /* All flower filters of a hook, ours and others'. `out` is replaced. */
 ERR_MUST_CHECK enum err_code tc_flower_list(struct nlx *nlx, int ifindex, bool egress,
                                             struct flower_list *out, struct err *err);
-/* The filter with our preference of the family and this handle. *out_present false: none. */
-ERR_MUST_CHECK enum err_code tc_flower_get(struct nlx *nlx, int ifindex, bool egress, bool ipv6,
-                                           uint32_t handle, struct flower_info *out,
-                                           bool *out_present, struct err *err);
+/* The filters with our preferences and one handle: [0] IPv4, [1] IPv6. Asked for in one batch. */
+struct flower_found {
+    struct flower_info items[2];
+    bool present[2]; /* false: none, the item is not set */
+};
+ERR_MUST_CHECK enum err_code tc_flower_find(struct nlx *nlx, int ifindex, bool egress,
+                                            uint32_t handle, struct flower_found *out,
+                                            struct err *err);
 /* replace: takes the place of the filter with this handle, in one step; else ERR_CONFLICT when one
  * is there. ERR_LIMIT: the flow table is full. */
 ERR_MUST_CHECK enum err_code tc_flower_set(struct nlx *nlx, int ifindex, bool egress,
