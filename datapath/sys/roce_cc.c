@@ -96,13 +96,19 @@ static bool has_driver(const struct roce_cc_backend *backend, const char *driver
     return false;
 }
 
-static bool is_there(const struct roce_cc_backend *backend, const struct roce_cc_where *where)
+/* path: the folder that was looked for, "" = its names make no path. */
+static bool is_there(const struct roce_cc_backend *backend, const struct roce_cc_where *where,
+                     char path[PATH_SIZE])
 {
-    char path[PATH_SIZE];
-    if (backend->make != NULL && sys_exists(where->root, backend->make_root) &&
-        expand(backend->make, where, path) && sys_mkdir(where->root, path, NULL) != ERR_OK)
+    char made[PATH_SIZE];
+    if (!expand(backend->folder, where, path)) {
+        path[0] = '\0';
         return false;
-    return expand(backend->folder, where, path) && sys_exists(where->root, path);
+    }
+    if (backend->make != NULL && sys_exists(where->root, backend->make_root) &&
+        expand(backend->make, where, made) && sys_mkdir(where->root, made, NULL) != ERR_OK)
+        return false;
+    return sys_exists(where->root, path);
 }
 
 enum err_code roce_cc_find(const struct roce_cc_where *where, const struct roce_cc_backend **out,
@@ -113,10 +119,12 @@ enum err_code roce_cc_find(const struct roce_cc_where *where, const struct roce_
         char path[PATH_SIZE];
         if (!has_driver(row, where->driver))
             continue;
-        if (is_there(row, where)) {
+        if (is_there(row, where, path)) {
             *out = row;
             return ERR_OK;
         }
+        if (path[0] == '\0')
+            continue;
         size_t used = strlen(tried);
         snprintf(tried + used, sizeof(tried) - used, "%s%s", used == 0 ? "" : " or ", path);
     }
