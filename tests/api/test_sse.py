@@ -260,7 +260,7 @@ def slow_clients(tap, server):
 
 def churn(tap, server):
     """Clients come and go under load; each goes on where it was."""
-    total, clients, done, faults = 1200 // SLOW, 12, threading.Event(), []
+    total, clients, done, faults = 3 * (400 // SLOW), 12, threading.Event(), []
 
     def write(name):
         etag = must(server.put(f"/v1/tenants/{name}", {}), 201).etag
