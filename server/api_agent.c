@@ -9,6 +9,7 @@
 #include "server/api.h"
 #include "server/denials.h"
 #include "server/hardware.h"
+#include "server/long_poll.h"
 #include "server/pipeline.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
@@ -156,33 +157,12 @@ static void on_plan(struct request *request, bool late)
 
 void api_agent_plan(struct request *request)
 {
-    struct app *app = request_app(request);
-    struct err err = ERR_INIT;
-    char key[PUBLISH_KEY_SIZE], tag[PUBLISH_TAG_SIZE] = "";
-    int64_t wait_ns;
-    if (request_duration(request, "wait", 0, PLAN_WAIT_MAX_NS, &wait_ns, &err) != ERR_OK) {
-        request_reply_problem(request, 400, "invalid-parameter", NULL, NULL, "%s", err.text);
-        return;
-    }
-    if (reply_plan(request, wait_ns == 0))
-        return;
-    const char *known = request_query(request, "known");
-    OWN(str) char *wanted = strdup(known == NULL ? "" : known);
+    char key[PUBLISH_KEY_SIZE];
     plan_key(request_principal(request)->node, key);
-    enum err_code code = wanted == NULL ? err_nomem(&err) : ERR_OK;
-    if (code == ERR_OK)
-        code = waiters_add(app->waiters, key, request, app->clock->mono_ns(app->clock) + wait_ns,
-                           on_plan, &err);
-    if (code != ERR_OK) {
-        request_reply_err(request, &err);
-        return;
-    }
-    /* The request may be gone by now. A plan published between the look and the entry woke nobody.
-     */
-    struct blob *blob = publish_get(app->publish, key, tag);
-    if (blob != NULL && strcmp(wanted, tag) != 0)
-        waiters_wake(app->waiters, key);
-    blob_unref(blob);
+    long_poll(request, &(struct long_poll){.key = key,
+                                           .wait_max_ns = PLAN_WAIT_MAX_NS,
+                                           .reply = reply_plan,
+                                           .woken = on_plan});
 }
 
 /* Receipts ------------------------------------------------------------------------------------ */
