@@ -26,15 +26,11 @@ static enum err_code refuse(struct rollout_pick *pick, int status, const char *c
 static enum err_code check_named(struct rollout_pick *pick, const struct world *world,
                                  const json_t *document, struct err *err)
 {
-    const json_t *names = json_object_get(document, "nodes");
-    for (size_t i = 0; i < json_array_size(names); i++) {
-        const char *name = json_string_value(json_array_get(names, i));
-        if (world_node_get(world, name) != NULL)
-            continue;
-        err_set(err, ERR_CONFLICT, "there is no node '%s'", name);
-        return refuse(pick, 422, "unknown-node");
-    }
-    return ERR_OK;
+    const char *name = world_missing_node(world, json_object_get(document, "nodes"));
+    if (name == NULL)
+        return ERR_OK;
+    err_set(err, ERR_CONFLICT, "there is no node '%s'", name);
+    return refuse(pick, 422, "unknown-node");
 }
 
 /* A plan that is being compiled may turn out to be a newer one. */

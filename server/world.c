@@ -197,6 +197,16 @@ struct world_node *world_node_get(const struct world *world, const char *name)
     return found ? world->nodes[at] : NULL;
 }
 
+const char *world_missing_node(const struct world *world, const json_t *names)
+{
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        if (world_node_get(world, name) == NULL)
+            return name;
+    }
+    return NULL;
+}
+
 struct world_placement *world_placement_get(const struct world *world, const char *tenant,
                                             const char *job)
 {

@@ -149,6 +149,8 @@ ERR_MUST_CHECK enum err_code world_reserve(struct world *world, struct err *err)
 
 struct world_tenant *world_tenant_get(const struct world *world, const char *name);
 struct world_node *world_node_get(const struct world *world, const char *name);
+/* The first of these names (an array of texts, or NULL) that no node has; borrowed, NULL = none. */
+const char *world_missing_node(const struct world *world, const json_t *names);
 struct world_placement *world_placement_get(const struct world *world, const char *tenant,
                                             const char *job);
 /* Index of the tenant's first placement; *out_count of them follow each other. */
