@@ -220,20 +220,8 @@ enum exit_code cmd_campaign_devices(struct context *context, const struct argume
                                                {"FROM", "from", false, false},
                                                {"RUNS", "running", false, false},
                                                {"PROBLEM", "problem", false, false}}}};
-    struct arguments words = *arguments;
     OWN(json) json_t *items = NULL;
-    OWN(str) char *param = NULL;
-    struct err err = ERR_INIT;
-    if (asprintf(&param, "campaign=%s", arguments->words[0]) < 0) {
-        param = NULL;
-        err_nomem(&err);
-        return context_fail(context, &err);
-    }
-    if (words.given_count == ARGUMENTS_MAX)
-        words.given_count--;
-    words.given[words.given_count].option = OPTION_PARAM;
-    words.given[words.given_count++].value = param;
-    enum exit_code code = fetch_list(context, &kind, &words, &items);
+    enum exit_code code = fetch_list_below(context, &kind, "campaign", arguments, &items);
     if (code != EXIT_DONE || context->print_request)
         return code;
     return view_show(context, &kind.view, items);

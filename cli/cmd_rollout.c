@@ -11,6 +11,7 @@
 #include "cli/fetch.h"
 #include "cli/pick.h"
 #include "cli/rollout_view.h"
+#include "cli/view.h"
 #include "cli/watch.h"
 #include "cli/write.h"
 
@@ -106,24 +107,11 @@ enum exit_code cmd_rollout_nodes(struct context *context, const struct arguments
                                                {"WAVE", "wave", true, false},
                                                {"STATE", "state", false, true},
                                                {"PROBLEM", "problem", false, false}}}};
-    struct arguments words = *arguments;
     OWN(json) json_t *items = NULL;
-    OWN(str) char *param = NULL;
-    struct err err = ERR_INIT;
-    if (asprintf(&param, "rollout=%s", arguments->words[0]) < 0) {
-        param = NULL;
-        err_nomem(&err);
-        return context_fail(context, &err);
-    }
-    if (words.given_count == ARGUMENTS_MAX)
-        words.given_count--;
-    words.given[words.given_count].option = OPTION_PARAM;
-    words.given[words.given_count++].value = param;
-    enum exit_code code = fetch_list(context, &kind, &words, &items);
+    enum exit_code code = fetch_list_below(context, &kind, "rollout", arguments, &items);
     if (code != EXIT_DONE || context->print_request)
         return code;
-    return view_print(context, &kind.view, items, &err) == ERR_OK ? EXIT_DONE
-                                                                  : context_fail(context, &err);
+    return view_show(context, &kind.view, items);
 }
 
 /* One row for each change. */

@@ -3,6 +3,7 @@
  */
 #include "cli/fetch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,24 @@ enum exit_code fetch_list(struct context *context, const struct kind *kind,
     if (code == EXIT_DONE)
         *out = GIVE(items);
     return code;
+}
+
+enum exit_code fetch_list_below(struct context *context, const struct kind *kind, const char *param,
+                                const struct arguments *arguments, json_t **out)
+{
+    struct arguments words = *arguments;
+    OWN(str) char *pair = NULL;
+    if (asprintf(&pair, "%s=%s", param, arguments->words[0]) < 0) {
+        struct err err = ERR_INIT;
+        pair = NULL;
+        err_nomem(&err);
+        return context_fail(context, &err);
+    }
+    if (words.given_count == ARGUMENTS_MAX)
+        words.given_count--;
+    words.given[words.given_count].option = OPTION_PARAM;
+    words.given[words.given_count++].value = pair;
+    return fetch_list(context, kind, &words, out);
 }
 
 enum exit_code fetch_one(struct context *context, const struct kind *kind, const char *name,

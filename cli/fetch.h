@@ -14,6 +14,10 @@
  */
 enum exit_code fetch_list(struct context *context, const struct kind *kind,
                           const struct arguments *arguments, json_t **out);
+/* The same of a list that stands below one thing: `param` is its name in the address, the
+ * first word the thing. Takes the place of the last option where there are ARGUMENTS_MAX. */
+enum exit_code fetch_list_below(struct context *context, const struct kind *kind, const char *param,
+                                const struct arguments *arguments, json_t **out);
 /* One thing by its name (NULL: the kind has only one). */
 enum exit_code fetch_one(struct context *context, const struct kind *kind, const char *name,
                          const struct arguments *arguments, struct reply *out);
