@@ -1,0 +1,50 @@
+#pragma once
+/*
+ * fleet/evidence/counter.h - one name for one counter, whoever counts it. Private to
+ * fleet/evidence/.
+ *
+ * Drivers (mlx5, bnxt, ice, i40e, hns, ionic, rxe, irdma), sysfs, rdma and perfquery call the same
+ * counter by other names. The table says what a name means; a name that it does not hold keeps its
+ * own.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "fleet/evidence/slice.h"
+
+/* What a rule makes of a counter that is not zero. */
+enum counter_class {
+    COUNTER_PLAIN = 0,
+    COUNTER_FCS,
+    COUNTER_SYMBOL,
+    COUNTER_RX_DISCARD,
+    COUNTER_LINK_PAUSE, /* IEEE 802.3x, of the whole link */
+    COUNTER_PRIO_PAUSE,
+    COUNTER_PRIO_DISCARD,
+    COUNTER_IB_DISCARD, /* a port that could not send */
+    COUNTER_STORM,      /* pause storms, by the device's own watch */
+    COUNTER_LINK_DOWN,
+    COUNTER_PCI_ERROR,
+};
+
+struct counter {
+    const char *name; /* canonical; NULL = the tool's own */
+    const char *unit;
+    unsigned width; /* bits at whose end it stays; 0 = wide enough never to */
+    enum counter_class class;
+    int prio;  /* 0 to 7; -1 = none */
+    int queue; /* -1 = none */
+};
+
+/* A row of counter_table.c; '#' in a pattern stands for a priority, '*' for a queue's number. */
+struct counter_row {
+    const char *pattern, *name, *unit;
+    unsigned width;
+    enum counter_class class;
+};
+extern const struct counter_row counter_rows[];
+extern const size_t counter_row_count;
+
+/* True when the name is listed; *out is always set. */
+bool counter_find(struct slice name, struct counter *out);
