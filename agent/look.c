@@ -7,6 +7,7 @@
 
 #include "agent/fallback.h"
 #include "agent/hold.h"
+#include "agent/origin.h"
 #include "base/json.h"
 
 static bool names_subject(const struct plan *plan, const char *subject)
@@ -52,15 +53,20 @@ enum err_code look_view(const struct reconcile *r, const struct plan *plan, bool
     const struct plan *trial = r->confirm.plan;
     OWN(plan) struct plan *first = NULL;
     OWN(plan) struct plan *second = NULL;
+    OWN(plan) struct plan *third = NULL;
     if (back)
         return fallback_view(plan, trial, out, err);
     enum err_code code = add_subjects(plan, r->good, &first, err);
     if (code == ERR_OK && trial != plan)
         code = add_subjects(first != NULL ? first : plan, trial, &second, err);
-    if (code == ERR_OK && r->held[0] != '\0')
-        return hold_view(second != NULL ? second : first != NULL ? first : plan, r->held, out, err);
+    const struct plan *view = second != NULL ? second : first != NULL ? first : plan;
     if (code == ERR_OK)
-        *out = second != NULL ? GIVE(second) : GIVE(first);
+        code = origin_view(&r->origin, plan, view, &third, err);
+    view = third != NULL ? third : view;
+    if (code == ERR_OK && r->held[0] != '\0')
+        return hold_view(view, r->held, out, err);
+    if (code == ERR_OK)
+        *out = third != NULL ? GIVE(third) : second != NULL ? GIVE(second) : GIVE(first);
     return code;
 }
 

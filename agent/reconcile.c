@@ -8,12 +8,14 @@
  *          | state "before"
  *          v
  *      [ plan_diff ] - what earlier deviations explain
+ *          |         + values from before of knobs that the plan drops (origin.h)
  *          | steps                no steps
  *          |---------------------------------------------> unchanged
  *          v                 any step unsupported
  *      [ check every step ]------------------------------> refused, every one of them named
  *          |
  *          v                 disk full, ...
+ *      [ origin.json, durable  ]
  *      [ journal.json, durable ]-------------------------> refused (transient)
  *          |
  *  ========|========== from here on the node changes; a crash is settled by reconcile_recover ====
@@ -50,27 +52,12 @@
 #include "agent/hold.h"
 #include "agent/keep.h"
 #include "agent/look.h"
-#include "agent/reconcile_private.h"
+#include "agent/origin.h"
 #include "agent/report.h"
+#include "agent/run.h"
 #include "agent/settle.h"
 #include "agent/undo.h"
 #include "base/log.h"
-
-/* One pass. */
-struct run {
-    struct reconcile *r;
-    enum reconcile_cause cause;
-    const struct plan *plan;
-    const struct plan *view; /* what is observed: plan, or `merged` */
-    struct plan *merged;     /* owned */
-    struct plan *back;       /* owned; the way back from a trial: it is `plan` then */
-    struct state before, after;
-    bool has_after; /* after was observed */
-    struct plan_steps steps;
-    struct plan_steps watched; /* observe-only knobs that differ now */
-    struct outcome *out;
-    int64_t start_ns;
-};
 
 static void run_release(struct run *run)
 {
@@ -80,35 +67,7 @@ static void run_release(struct run *run)
     state_release(&run->after);
     plan_steps_release(&run->steps);
     plan_steps_release(&run->watched);
-}
-
-/* Nothing was changed. Drift that is seen and cannot be repaired is still drift. */
-static enum err_code refuse(struct run *run, const struct err *why, bool transient)
-{
-    struct receipt *receipt = run->out->receipt;
-    bool drift = run->cause == RECONCILE_CHECK && run->steps.count > 0;
-    receipt->result = drift ? RECEIPT_DRIFT : RECEIPT_REFUSED;
-    report_problem(receipt, "%s%s", drift ? "not repaired: " : "", why->text);
-    run->out->transient = transient;
-    return ERR_OK;
-}
-
-/* What the receipt and the server need to know of the state; state == NULL: not observed. */
-static enum err_code tell_state(struct run *run, const struct state *state, struct err *err)
-{
-    struct receipt *receipt = run->out->receipt;
-    const struct plan *meant = run->plan;
-    if (run->back != NULL)
-        meant = run->r->good != NULL ? run->r->good : run->r->confirm.plan;
-    enum err_code code = plan_observed_digest(meant, state, receipt->observed, err);
-    if (code != ERR_OK)
-        return code;
-    bool same = strcmp(receipt->observed, meant->digest) == 0 && run->watched.count == 0;
-    if (same && receipt->result != RECEIPT_DRIFT)
-        return ERR_OK;
-    json_decref(run->out->state);
-    run->out->state = state_to_json(state);
-    return run->out->state == NULL ? err_nomem(err) : ERR_OK;
+    plan_steps_release(&run->left_out);
 }
 
 static enum err_code diff(const struct run *run, const struct state *state, struct plan_steps *out,
@@ -118,7 +77,10 @@ static enum err_code diff(const struct run *run, const struct state *state, stru
     if (run->back != NULL)
         return fallback_diff(run->plan, r->good, &r->confirm.undo, state, out, err);
     enum err_code code = plan_diff(run->plan, state, out, err);
+    if (code == ERR_OK)
+        code = origin_diff(&r->origin, run->plan, state, out, err);
     hold_filter(out, r->held);
+    deviation_filter(out, &run->left_out);
     return code;
 }
 
@@ -136,36 +98,15 @@ static enum err_code look(struct run *run, bool *out_refused, struct err *err)
         code = diff(run, &run->before, &run->steps, &why);
     *out_refused = code != ERR_OK;
     if (*out_refused)
-        return refuse(run, &why, true);
+        return run_refuse(run, &why, true);
     if (run->cause == RECONCILE_CHECK)
         deviation_filter(&run->steps, &r->accepted);
+    code = run_drop_refused(run, err);
+    if (code != ERR_OK)
+        return code;
     code = deviation_watched(run->plan, &run->before, &run->watched, err);
     hold_filter(&run->watched, r->held);
     return code;
-}
-
-/* Observe-only drift that was not told yet goes into the receipt, after the steps. */
-static enum err_code tell_watched(struct run *run, struct err *err)
-{
-    struct reconcile *r = run->r;
-    if (run->cause == RECONCILE_CHECK && deviation_same(&run->watched, &r->watched))
-        return ERR_OK;
-    struct receipt *receipt = run->out->receipt;
-    size_t first = receipt->step_count;
-    enum err_code code = report_steps(receipt, &run->watched, true, err);
-    if (code != ERR_OK)
-        return code;
-    report_writers(receipt, r->dp, &run->watched, first);
-    for (size_t i = first; i < receipt->step_count; i++)
-        snprintf(receipt->steps[i].problem, sizeof(receipt->steps[i].problem),
-                 "observe only: not repaired");
-    plan_steps_release(&r->watched);
-    r->watched = run->watched;
-    run->watched = (struct plan_steps){0};
-    if (r->watched.count > 0 && run->cause == RECONCILE_CHECK &&
-        receipt->result == RECEIPT_UNCHANGED)
-        receipt->result = RECEIPT_DRIFT;
-    return ERR_OK;
 }
 
 /* The plan is what the node is now. On an error it must not be: the receipt cannot promise that the
@@ -191,21 +132,25 @@ static enum err_code stand(struct run *run, struct err *err)
 static enum err_code nothing_to_do(struct run *run, struct err *err)
 {
     struct reconcile *r = run->r;
-    enum err_code code = tell_watched(run, err);
+    enum err_code code = run_tell_watched(run, err);
     if (code == ERR_OK)
-        code = tell_state(run, &run->before, err);
+        code = run_tell_state(run, &run->before, err);
     if (code != ERR_OK)
         return code;
     if (run->cause != RECONCILE_CHECK) /* nothing deviates */
         plan_steps_release(&r->accepted);
     struct err why = ERR_INIT;
-    code = stand(run, &why);
+    code = run_learn(run, &why);
+    run_forget_trial(run);
+    if (code == ERR_OK && !reconcile_is_killed(r))
+        code = stand(run, &why);
     if (reconcile_is_killed(r))
         return reconcile_killed(err);
     if (code != ERR_OK)
-        return refuse(run, &why, true);
+        return run_refuse(run, &why, true);
     if (run->cause == RECONCILE_RETURN)
         report_expired(run->out->receipt, r->good != NULL);
+    run_forget(run, &run->steps, &run->before);
     return ERR_OK;
 }
 
@@ -251,24 +196,6 @@ static bool apply_all(struct run *run, size_t *out_begun, struct err *failed)
     return true;
 }
 
-/* Of a knob that this run wrote; others were told when they were. */
-static void tell_deviation(struct run *run, const struct plan_step *left)
-{
-    for (size_t i = 0; i < run->steps.count; i++) {
-        const struct plan_step *step = &run->steps.items[i];
-        if (knob_compare(step->kind, step->subject, step->id, left->kind, left->subject,
-                         left->id) != 0)
-            continue;
-        char text[ERR_TEXT_MAX];
-        deviation_describe(left, text, sizeof(text));
-        report_problem(run->out->receipt, "%s", text);
-        struct receipt_step *told = report_step(run->out->receipt, i);
-        if (told != NULL)
-            memcpy(told->problem, text, sizeof(told->problem));
-        return;
-    }
-}
-
 /*
  * Reads back. ERR_OK: the node is what was written, or deviates where the plan allows it;
  * *out_strict: it deviates where the plan does not.
@@ -299,7 +226,7 @@ static enum err_code read_back(struct run *run, bool *out_strict, struct err *er
     if (code != ERR_OK)
         return code;
     for (size_t i = 0; i < left.count; i++)
-        tell_deviation(run, &left.items[i]);
+        run_tell_deviation(run, &left.items[i]);
     if (others > 0)
         report_problem(run->out->receipt, "%.400s (knobs that were not touched and differ: %zu)",
                        text, others);
@@ -335,8 +262,10 @@ static enum err_code roll_back(struct run *run, size_t begun, struct err *err)
     bool back = code == ERR_OK && look_is_same(run->plan, &run->before, &run->after, &why);
     receipt->result = back ? RECEIPT_ROLLED_BACK : RECEIPT_STUCK;
     if (back) {
+        static const struct plan_steps none = {0};
         reconcile_settle(r);
-        return tell_state(run, &run->after, err);
+        run_forget(run, &none, &run->after);
+        return run_tell_state(run, &run->after, err);
     }
     /* Both stand in the problem: why it failed and why it is stuck. */
     char first[ERR_TEXT_MAX];
@@ -344,7 +273,7 @@ static enum err_code roll_back(struct run *run, size_t begun, struct err *err)
     snprintf(receipt->problem, sizeof(receipt->problem), "%.250s; %.250s", first, why.text);
     state_release(&run->after);
     if (dp_observe(r->dp, run->view, &run->after, NULL) == ERR_OK)
-        return tell_state(run, &run->after, err);
+        return run_tell_state(run, &run->after, err);
     return ERR_OK;
 }
 
@@ -356,11 +285,12 @@ static enum err_code settle_good(struct run *run, struct err *err)
     bool drift = run->cause == RECONCILE_CHECK;
     receipt->result = drift ? RECEIPT_DRIFT : RECEIPT_APPLIED;
     run->out->repaired = drift;
-    enum err_code code = tell_watched(run, err);
+    enum err_code code = run_tell_watched(run, err);
     if (code == ERR_OK && run->has_after)
-        code = tell_state(run, &run->after, err);
+        code = run_tell_state(run, &run->after, err);
     if (code != ERR_OK)
         return code;
+    run_forget_trial(run);
     code = stand(run, &why);
     if (reconcile_is_killed(r))
         return reconcile_killed(err);
@@ -371,6 +301,8 @@ static enum err_code settle_good(struct run *run, struct err *err)
     if (run->cause == RECONCILE_RETURN)
         report_expired(run->out->receipt, r->good != NULL);
     reconcile_settle(r);
+    if (!reconcile_is_killed(r))
+        run_forget(run, &run->steps, &run->after);
     return ERR_OK;
 }
 
@@ -380,9 +312,15 @@ static enum err_code change_node(struct run *run, struct err *err)
     struct err why = ERR_INIT;
     /* Of a way back that was asked for: its digest is the plan's that will stand. */
     const struct plan *plan = run->cause == RECONCILE_PLAN && run->back ? r->latest : run->plan;
+    if (run_learn(run, &why)) {
+        err_context(&why, "nothing was changed");
+        return run_refuse(run, &why, true);
+    }
+    if (reconcile_is_killed(r))
+        return reconcile_killed(err);
     if (journal_write(r->state_dir, plan, r->boot_id, &run->steps, &why)) {
         err_context(&why, "nothing was changed, the journal cannot be written");
-        return refuse(run, &why, true);
+        return run_refuse(run, &why, true);
     }
     r->unsettled = true;
     if (reconcile_is_killed(r))
@@ -417,8 +355,8 @@ static enum err_code one_pass(struct run *run, struct err *err)
     struct err why = ERR_INIT;
     if (check_all(run, &why))
         return change_node(run, err);
-    code = tell_state(run, &run->before, err);
-    return code == ERR_OK ? refuse(run, &why, false) : code;
+    code = run_tell_state(run, &run->before, err);
+    return code == ERR_OK ? run_refuse(run, &why, false) : code;
 }
 
 /* The latest plan is the one on trial, for good: no matter what the pass over it will find. */
@@ -432,7 +370,7 @@ static enum err_code confirm(struct run *run, bool *out_refused, struct err *err
     enum err_code code = settle_confirmed(r, &why);
     *out_refused = code != ERR_OK;
     if (*out_refused)
-        return refuse(run, &why, true);
+        return run_refuse(run, &why, true);
     run->plan = r->good;
     return reconcile_is_killed(r) ? reconcile_killed(err) : ERR_OK;
 }

@@ -1,7 +1,8 @@
 #pragma once
 /*
  * agent/reconcile_private.h - the object behind reconcile.h, shared by reconcile.c (one pass) and
- * recover.c (its life, and what a crash left) and settle.c (what is on disk once a plan stands).
+ * run.c (what a pass says and remembers), recover.c (its life, and what a crash left) and settle.c
+ * (what is on disk once a plan stands).
  */
 
 #include "agent/confirm.h"
@@ -23,6 +24,8 @@ struct reconcile {
     char held[PORT_ID_SIZE];    /* a device to be left alone; "" = none */
     struct plan_steps accepted; /* deviations of what stands that were told */
     struct plan_steps watched;  /* drift of its observe-only knobs that was told */
+    struct state origin;        /* origin.json */
+    bool origin_dirty;          /* it is not on disk */
 };
 
 bool reconcile_is_killed(const struct reconcile *r);

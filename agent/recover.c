@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/origin.h"
 #include "agent/reconcile_private.h"
 #include "agent/report.h"
 #include "agent/undo.h"
@@ -104,9 +105,12 @@ enum err_code reconcile_new(const struct reconcile_config *config, struct reconc
     r->killed = config->killed;
     r->killed_arg = config->killed_arg;
     r->unsettled = true;
+    state_init(&r->origin);
     enum err_code code = load_good(r, err);
     if (code == ERR_OK)
         code = load_trial(r, err);
+    if (code == ERR_OK)
+        code = origin_load(r->state_dir, r->node, r->clock, &r->origin, err);
     if (code == ERR_OK)
         *out = GIVE(r);
     return code;
@@ -121,6 +125,7 @@ void reconcile_free(struct reconcile *r)
     confirm_release(&r->confirm);
     plan_steps_release(&r->accepted);
     plan_steps_release(&r->watched);
+    state_release(&r->origin);
     free(r);
 }
 

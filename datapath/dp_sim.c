@@ -47,7 +47,8 @@ static int port_index(const struct dp_sim *sim, const char *subject)
     int index, used = 0;
     if (sscanf(subject, "sim.%d/0%n", &index, &used) != 1 || subject[used] != '\0' || used == 0)
         return -1;
-    return index >= 0 && index < sim->config.port_count ? index : -1;
+    bool there = index >= 0 && index < sim->config.port_count && !sim->hidden[index];
+    return there ? index : -1;
 }
 
 static bool flow_is_hw(const json_t *value)
@@ -158,7 +159,8 @@ static enum err_code sim_inventory(struct dp *dp, json_t **out, struct err *err)
     struct dp_sim *sim = (struct dp_sim *)dp;
     json_t *ports = json_array();
     for (int i = 0; i < sim->config.port_count; i++)
-        json_array_append_new(ports, port_json(sim, i));
+        if (!sim->hidden[i])
+            json_array_append_new(ports, port_json(sim, i));
     json_t *inventory = json_pack("{s:s,s:o,s:[],s:[]}", "kernel", "sim", "ports", ports,
                                   "rdma_devices", "problems");
     if (inventory == NULL)
@@ -272,7 +274,8 @@ static enum err_code sim_observe(struct dp *dp, const struct plan *plan, struct 
     {
         const struct knob_kind *kind;
         char subject[PORT_ID_SIZE], id[KNOB_ID_SIZE];
-        if (!key_split(key, &kind, subject, id))
+        if (!key_split(key, &kind, subject, id) ||
+            (strcmp(subject, "host") != 0 && port_index(sim, subject) < 0))
             continue;
         if (plan != NULL && !kind->is_set && !plan_names(plan, kind, subject, id))
             continue;

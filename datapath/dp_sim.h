@@ -49,4 +49,6 @@ void dp_sim_set_rate_unit(struct dp *dp, int64_t unit_bps);
 #define DP_SIM_WRITER "sh (process 4711)"
 ERR_MUST_CHECK enum err_code dp_sim_poke(struct dp *dp, const char *kind, const char *subject,
                                          const char *id, const json_t *value, struct err *err);
+/* The port goes away, or comes back as it was; event_fd is readable. */
+void dp_sim_hide_port(struct dp *dp, int index, bool hidden);
 int dp_sim_apply_count(const struct dp *dp); /* apply calls so far */

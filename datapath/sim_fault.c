@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "datapath/sim_kind.h"
 
@@ -96,4 +97,13 @@ void sim_writer(struct dp *dp, const char *kind, const char *subject, char out[D
     const struct sim_poked *last = &((struct dp_sim *)dp)->poked;
     if (last->kind == knob_kind_get(kind) && strcmp(last->subject, subject) == 0)
         snprintf(out, DP_WRITER_SIZE, "%s", DP_SIM_WRITER);
+}
+
+void dp_sim_hide_port(struct dp *dp, int index, bool hidden)
+{
+    struct dp_sim *sim = (struct dp_sim *)dp;
+    const uint64_t one = 1;
+    sim->hidden[index] = hidden;
+    sim->inventory_stale = true;
+    (void)!write(sim->event_fd, &one, sizeof(one)); /* full: it is readable already */
 }

@@ -32,6 +32,7 @@ struct dp_sim {
     int64_t rate_unit_bps;              /* 0 = exact */
     int event_fd;
     bool inventory_stale; /* poked since the last inventory */
+    bool hidden[INVENTORY_PORTS_MAX];
     int apply_count;
     int fail_in; /* the n-th apply from now fails; 0 = none */
     bool fail_after;

@@ -213,7 +213,12 @@ static void an_undo_that_fails_once_is_tried_again(void **state)
     make_good(&node, plan_a);
     char *before = picture(node.dp);
     static const struct row strict[] = {
+        {"host.sysctl", "host", "net.solar.flow_steering", "\"1\"", false, false},
+        {"link.mtu", "sim.0/0", "", "4200", false, false},
+        {"dcb.app", "sim.0/0", "", "[{\"dscp\":26,\"priority\":3}]", false, false},
+        {"dcb.ets", "sim.0/0", "", ETS("[10,20,30,40,0,0,0,0]"), false, false},
         {"dcb.maxrate", "sim.0/0", "", "[null,1234567,null,null,null,null,null,null]", true, false},
+        {"dcb.pfc", "sim.0/0", "", "{\"delay\":0,\"priorities\":[3]}", false, false},
         {NULL, NULL, NULL, NULL, false, false},
     };
     dp_sim_set_rate_unit(node.dp, 1000000);
@@ -288,7 +293,7 @@ static void a_knob_of_a_missing_port_is_refused_for_now(void **state)
     node_close(&node);
 }
 
-static void without_a_journal_nothing_is_changed(void **state)
+static void without_a_folder_nothing_is_changed(void **state)
 {
     (void)state;
     struct node node;
@@ -298,7 +303,7 @@ static void without_a_journal_nothing_is_changed(void **state)
     apply(&node, 1, plan_a, &out);
     assert_int_equal(out.receipt->result, RECEIPT_REFUSED);
     assert_true(out.transient);
-    assert_contains(out.receipt->problem, "journal");
+    assert_contains(out.receipt->problem, "nothing was changed");
     assert_int_equal(dp_sim_apply_count(node.dp), 0);
     outcome_release(&out);
     node_close(&node);
@@ -501,7 +506,7 @@ int main(void)
         cmocka_unit_test(an_undo_that_fails_once_is_tried_again),
         cmocka_unit_test(an_unsupported_knob_is_refused_before_anything_changes),
         cmocka_unit_test(a_knob_of_a_missing_port_is_refused_for_now),
-        cmocka_unit_test(without_a_journal_nothing_is_changed),
+        cmocka_unit_test(without_a_folder_nothing_is_changed),
         cmocka_unit_test(a_rounded_rate_is_applied_and_told_as_a_deviation),
         cmocka_unit_test(a_rounded_rate_of_a_strict_knob_rolls_back),
         cmocka_unit_test(drift_is_reported_with_both_values_and_repaired),

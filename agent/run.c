@@ -1,0 +1,155 @@
+/*
+ * agent/run.c - see run.h.
+ */
+#include "agent/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/deviation.h"
+#include "agent/origin.h"
+#include "agent/report.h"
+#include "base/log.h"
+
+enum err_code run_refuse(struct run *run, const struct err *why, bool transient)
+{
+    struct receipt *receipt = run->out->receipt;
+    bool drift = run->cause == RECONCILE_CHECK && run->steps.count > 0;
+    receipt->result = drift ? RECEIPT_DRIFT : RECEIPT_REFUSED;
+    report_problem(receipt, "%s%s", drift ? "not repaired: " : "", why->text);
+    run->out->transient = transient;
+    return ERR_OK;
+}
+
+enum err_code run_tell_state(struct run *run, const struct state *state, struct err *err)
+{
+    struct receipt *receipt = run->out->receipt;
+    const struct plan *meant = run->plan;
+    if (run->back != NULL)
+        meant = run->r->good != NULL ? run->r->good : run->r->confirm.plan;
+    enum err_code code = plan_observed_digest(meant, state, receipt->observed, err);
+    if (code != ERR_OK)
+        return code;
+    bool same = strcmp(receipt->observed, meant->digest) == 0 && run->watched.count == 0;
+    if (same && receipt->result != RECEIPT_DRIFT)
+        return ERR_OK;
+    json_decref(run->out->state);
+    run->out->state = state_to_json(state);
+    return run->out->state == NULL ? err_nomem(err) : ERR_OK;
+}
+
+enum err_code run_tell_watched(struct run *run, struct err *err)
+{
+    struct reconcile *r = run->r;
+    if (run->cause == RECONCILE_CHECK && deviation_same(&run->watched, &r->watched))
+        return ERR_OK;
+    struct receipt *receipt = run->out->receipt;
+    size_t first = receipt->step_count;
+    enum err_code code = report_steps(receipt, &run->watched, true, err);
+    if (code != ERR_OK)
+        return code;
+    report_writers(receipt, r->dp, &run->watched, first);
+    for (size_t i = first; i < receipt->step_count; i++)
+        snprintf(receipt->steps[i].problem, sizeof(receipt->steps[i].problem),
+                 "observe only: not repaired");
+    plan_steps_release(&r->watched);
+    r->watched = run->watched;
+    run->watched = (struct plan_steps){0};
+    if (r->watched.count > 0 && run->cause == RECONCILE_CHECK &&
+        receipt->result == RECEIPT_UNCHANGED)
+        receipt->result = RECEIPT_DRIFT;
+    return ERR_OK;
+}
+
+void run_tell_deviation(struct run *run, const struct plan_step *left)
+{
+    for (size_t i = 0; i < run->steps.count; i++) {
+        const struct plan_step *step = &run->steps.items[i];
+        if (knob_compare(step->kind, step->subject, step->id, left->kind, left->subject,
+                         left->id) != 0)
+            continue;
+        char text[ERR_TEXT_MAX];
+        deviation_describe(left, text, sizeof(text));
+        report_problem(run->out->receipt, "%s", text);
+        struct receipt_step *told = report_step(run->out->receipt, i);
+        if (told != NULL)
+            memcpy(told->problem, text, sizeof(told->problem));
+        return;
+    }
+}
+
+static void leave_out(struct run *run, struct plan_step *step, const struct err *why)
+{
+    char name[256];
+    plan_step_describe(step, name, sizeof(name));
+    report_problem(run->out->receipt,
+                   "%s: no plan names it any more, and it cannot be given back: %.300s", name,
+                   why->text);
+    run->left_out.items[run->left_out.count++] = *step;
+}
+
+enum err_code run_drop_refused(struct run *run, struct err *err)
+{
+    const struct reconcile *r = run->r;
+    size_t kept = 0;
+    if (r->origin.knob_count == 0 || run->steps.count == 0 || run->back != NULL)
+        return ERR_OK;
+    run->left_out.items = calloc(run->steps.count, sizeof(*run->left_out.items));
+    if (run->left_out.items == NULL)
+        return err_nomem(err);
+    for (size_t i = 0; i < run->steps.count; i++) {
+        struct plan_step *step = &run->steps.items[i];
+        struct err why = ERR_INIT;
+        if (origin_is_return(&r->origin, run->plan, step) && dp_check(r->dp, step, &why) != ERR_OK)
+            leave_out(run, step, &why);
+        else
+            run->steps.items[kept++] = *step;
+    }
+    run->steps.count = kept;
+    return ERR_OK;
+}
+
+static void save_origin(struct reconcile *r)
+{
+    struct err err = ERR_INIT;
+    if (!r->origin_dirty)
+        return;
+    if (origin_save(r->state_dir, r->node, &r->origin, &err))
+        log_error("agent", "node %s: %s cannot be stored: %s", r->node, ORIGIN_FILE, err.text);
+    else
+        r->origin_dirty = false;
+}
+
+enum err_code run_learn(struct run *run, struct err *err)
+{
+    struct reconcile *r = run->r;
+    bool news = false;
+    if (run->cause != RECONCILE_PLAN || run->back != NULL)
+        return ERR_OK;
+    struct origin_plans stood = {.good = r->good, .trial = r->confirm.plan};
+    enum err_code code = origin_learn(&r->origin, run->plan, &stood, &run->before, &news, err);
+    r->origin_dirty = r->origin_dirty || news;
+    if (code == ERR_OK && r->origin_dirty)
+        code = origin_save(r->state_dir, r->node, &r->origin, err);
+    if (code != ERR_OK)
+        return err_context(err, "what the knobs were before cannot be stored");
+    r->origin_dirty = false;
+    return ERR_OK;
+}
+
+void run_forget_trial(struct run *run)
+{
+    struct reconcile *r = run->r;
+    struct origin_plans stood = {.good = r->good, .trial = r->confirm.plan};
+    if (run->back != NULL && origin_forget_trial(&r->origin, &stood))
+        r->origin_dirty = true;
+}
+
+void run_forget(struct run *run, const struct plan_steps *done, const struct state *state)
+{
+    struct reconcile *r = run->r;
+    struct origin_plans stand = {.good = r->good, .trial = r->confirm.plan};
+    if (origin_forget(&r->origin, &stand, done, state))
+        r->origin_dirty = true;
+    save_origin(r);
+}
