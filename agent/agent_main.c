@@ -20,6 +20,8 @@
 #include "base/notify.h"
 #include "datapath/dp_linux.h"
 #include "datapath/dp_sim.h"
+#include "datapath/mstflint.h"
+#include "datapath/sys/confine.h"
 
 #define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
 
@@ -79,14 +81,24 @@ static enum err_code make_provider(const struct agent_options *options, struct d
     return dp_linux_new(&linux_config, out, err);
 }
 
+/* Root's rights are given up before anything else is done: what comes later inherits that. */
+static enum err_code give_up_rights(const struct agent_options *options, struct starter **starter,
+                                    struct err *err)
+{
+    enum err_code code = ERR_OK;
+    if (!options->sim && !options->once)
+        code = starter_new(mstflint_forms, starter, err);
+    return code == ERR_OK ? confine(CONFINE_AGENT, err) : code;
+}
+
 static enum err_code make_flasher(const struct agent_options *options, struct dp *dp,
-                                  struct flasher **out, struct err *err)
+                                  struct starter *starter, struct flasher **out, struct err *err)
 {
     if (options->once)
         return ERR_OK;
     if (options->sim)
         return flash_sim_new(dp, out, err);
-    const struct flash_linux_config config = {.root = options->root};
+    const struct flash_linux_config config = {.root = options->root, .starter = starter};
     return flash_linux_new(&config, out, err);
 }
 
@@ -183,6 +195,7 @@ static enum err_code serve(struct serving *serving, struct err *err)
 static enum err_code run(const struct agent_options *options, struct err *err)
 {
     /* Freed last to first: the agent uses all of them. */
+    OWN(starter) struct starter *starter = NULL;
     OWN(loop) struct loop *loop = NULL;
     OWN(dp) struct dp *dp = NULL;
     OWN(way) struct way *way = NULL;
@@ -191,7 +204,9 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     struct flasher *flasher = NULL;
     char boot_id[BOOT_ID_SIZE];
     read_boot_id(options->root, boot_id);
-    enum err_code code = lock_state(options->state_dir, err);
+    enum err_code code = give_up_rights(options, &starter, err);
+    if (code == ERR_OK)
+        code = lock_state(options->state_dir, err);
     if (code == ERR_OK)
         code = loop_new(&loop, err);
     if (code == ERR_OK)
@@ -199,7 +214,7 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     if (code == ERR_OK)
         code = make_link(options, loop, &way, &link, err);
     if (code == ERR_OK)
-        code = make_flasher(options, dp, &flasher, err);
+        code = make_flasher(options, dp, starter, &flasher, err);
     struct agent_config config = {
         .node = options->node,
         .flasher = flasher,

@@ -93,9 +93,11 @@ struct dp;
 /* Over dp_sim: devices "sim.0", ... The simulator outlives it. */
 ERR_MUST_CHECK enum err_code flash_sim_new(struct dp *sim, struct flasher **out, struct err *err);
 
+struct starter;
 struct flash_linux_config {
-    const char *root;     /* prefix of /sys, /lib/firmware for tests; NULL = "" */
-    const char *mstflint; /* the tool; NULL = "mstflint" in the PATH */
+    const char *root;        /* prefix of /sys, /lib/firmware for tests; NULL = "" */
+    const char *mstflint;    /* the tool; NULL = "mstflint" in the PATH */
+    struct starter *starter; /* of mstflint_forms; NULL = started by this process; borrowed */
 };
 ERR_MUST_CHECK enum err_code flash_linux_new(const struct flash_linux_config *config,
                                              struct flasher **out, struct err *err);

@@ -33,6 +33,7 @@ struct flash_linux {
     struct flasher base;
     char root[SYS_PATH_MAX / 4];
     char tool[SYS_PATH_MAX];
+    struct starter *starter; /* borrowed, NULL = none */
 };
 
 /* Where a device stands ------------------------------------------------------------------------ */
@@ -135,7 +136,8 @@ static enum err_code linux_identify(struct flasher *flasher, const char *device,
         from_devlink(&info, &identity);
     bool silent = code == ERR_UNSUPPORTED || (code == ERR_OK && identity.running[0] == '\0');
     if (silent && has_tool(flash, bus, identity.driver)) {
-        const struct mstflint tool = {.tool = flash->tool, .device = device};
+        const struct mstflint tool = {
+            .tool = flash->tool, .device = device, .starter = flash->starter};
         code = mstflint_identify(&tool, &identity, err);
     }
     if (code == ERR_OK)
@@ -159,7 +161,8 @@ static enum err_code linux_check(struct flasher *flasher, const char *device, co
     snprintf(link, sizeof(link), "/sys/bus/%s/devices/%s/driver", bus, device);
     (void)sys_link_name(flash->root, link, driver, sizeof(driver));
     if (code == ERR_UNSUPPORTED && has_tool(flash, bus, driver)) {
-        const struct mstflint tool = {.tool = flash->tool, .device = device};
+        const struct mstflint tool = {
+            .tool = flash->tool, .device = device, .starter = flash->starter};
         struct flash_identity identity = {0};
         return path == NULL ? mstflint_identify(&tool, &identity, err)
                             : mstflint_check_image(&tool, path, err);
@@ -359,7 +362,8 @@ static enum err_code linux_write(struct flasher *flasher, const struct flash_wri
     (void)sys_link_name(flash->root, link, driver, sizeof(driver));
     code = by_devlink(flasher, bus, write, &why);
     if (code == ERR_UNSUPPORTED && has_tool(flash, bus, driver)) {
-        const struct mstflint tool = {.tool = flash->tool, .device = write->device};
+        const struct mstflint tool = {
+            .tool = flash->tool, .device = write->device, .starter = flash->starter};
         return mstflint_burn(&tool, write, err);
     }
     if (code != ERR_OK && err != NULL)
@@ -403,6 +407,7 @@ enum err_code flash_linux_new(const struct flash_linux_config *config, struct fl
         return err_set(err, ERR_LIMIT, "the path of the root or of mstflint is too long");
     }
     flash->base.ops = &ops;
+    flash->starter = config->starter;
     snprintf(flash->root, sizeof(flash->root), "%s", root);
     snprintf(flash->tool, sizeof(flash->tool), "%s", tool);
     *out = &flash->base;

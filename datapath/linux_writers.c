@@ -11,6 +11,15 @@
 
 #define PID_BITS 22 /* libnl's port ids: the process id, and above it which of its sockets */
 
+/* PROC_PID_INIT_INO of linux/proc_ns.h. Elsewhere the ids of the kernel's senders are those of
+ * other processes. */
+static bool sees_host_processes(const char *root)
+{
+    char name[32];
+    return sys_link_name(root, "/proc/self/ns/pid", name, sizeof(name)) &&
+           strcmp(name, "pid:[4026531836]") == 0;
+}
+
 void linux_writer_name(const char *root, uint32_t port, char out[DP_WRITER_SIZE])
 {
     char path[64], name[64];
@@ -18,10 +27,11 @@ void linux_writer_name(const char *root, uint32_t port, char out[DP_WRITER_SIZE]
     out[0] = '\0';
     if (port == 0)
         return;
+    bool known = pid != 0 && sees_host_processes(root);
     snprintf(path, sizeof(path), "/proc/%u/comm", (unsigned)pid);
-    if (pid != 0 && sys_read(root, path, name, sizeof(name), NULL) == ERR_OK)
+    if (known && sys_read(root, path, name, sizeof(name), NULL) == ERR_OK)
         snprintf(out, DP_WRITER_SIZE, "%s (process %u)", name, (unsigned)pid);
-    else if (pid == port)
+    else if (known && pid == port)
         snprintf(out, DP_WRITER_SIZE, "process %u, which has ended or is hidden", (unsigned)pid);
     else /* libnl's, or one that the kernel made up for a second socket */
         snprintf(out, DP_WRITER_SIZE, "netlink port %u", (unsigned)port);

@@ -12,12 +12,20 @@
 #define QUERY_MS 30000
 #define MS_PER_S 1000
 
-static enum err_code query(const char *const *argv, struct flint *out, struct err *err)
+const struct starter_form mstflint_forms[] = {
+    {{"mstflint", "-d", "*", "q"}},
+    {{"mstflint", "-i", "*", "q"}},
+    {{"mstflint", "-d", "*", "-y", "-i", "*", "burn"}},
+    {{NULL}},
+};
+
+static enum err_code query(const struct mstflint *tool, const char *const *argv, struct flint *out,
+                           struct err *err)
 {
     OWN(str) char *text = NULL;
     size_t len;
     int status;
-    const struct child child = {.argv = argv, .deadline_ms = QUERY_MS};
+    const struct child child = {.argv = argv, .deadline_ms = QUERY_MS, .starter = tool->starter};
     enum err_code code = child_run(&child, &status, &text, &len, err);
     if (code != ERR_OK)
         return code;
@@ -33,7 +41,7 @@ enum err_code mstflint_identify(const struct mstflint *tool, struct flash_identi
 {
     const char *const argv[] = {tool->tool, "-d", tool->device, "q", NULL};
     struct flint flint;
-    enum err_code code = query(argv, &flint, err);
+    enum err_code code = query(tool, argv, &flint, err);
     if (code != ERR_OK)
         return code;
     /* What runs is said apart only when it is another than what is stored. */
@@ -49,7 +57,7 @@ enum err_code mstflint_check_image(const struct mstflint *tool, const char *path
     const char *const argv[] = {tool->tool, "-i", path, "q", NULL};
     struct flint image;
     struct flash_identity device = {0};
-    enum err_code code = query(argv, &image, err);
+    enum err_code code = query(tool, argv, &image, err);
     if (code == ERR_OK)
         code = mstflint_identify(tool, &device, err);
     if (code != ERR_OK)
@@ -84,6 +92,7 @@ enum err_code mstflint_burn(const struct mstflint *tool, const struct flash_writ
     int status;
     const struct child child = {.argv = argv,
                                 .deadline_ms = write->deadline_s * MS_PER_S,
+                                .starter = tool->starter,
                                 .output = on_output,
                                 .arg = (void *)(uintptr_t)write};
     enum err_code code = child_run(&child, &status, &text, &len, err);

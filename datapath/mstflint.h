@@ -6,11 +6,16 @@
  */
 
 #include "datapath/flash.h"
+#include "datapath/sys/starter.h"
 
 struct mstflint {
-    const char *tool;   /* a program or its path */
-    const char *device; /* PCI address */
+    const char *tool;        /* a program or its path */
+    const char *device;      /* PCI address */
+    struct starter *starter; /* NULL = started by this process */
 };
+
+/* All command lines of "mstflint" that are used here. */
+extern const struct starter_form mstflint_forms[];
 
 /* What the tool says of the device. ERR_NOT_FOUND: there is no such tool. */
 ERR_MUST_CHECK enum err_code mstflint_identify(const struct mstflint *tool,

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "datapath/sys/starter.h"
 
 extern char **environ;
 
@@ -25,7 +26,7 @@ static void close_pair(int pipe_fd[2])
             close(pipe_fd[i]);
 }
 
-static int spawn(const char *const *argv, const int pipe_fd[2], pid_t *out)
+int child_spawn(const char *const *argv, int output_fd, pid_t *out)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -38,8 +39,8 @@ static int spawn(const char *const *argv, const int pipe_fd[2], pid_t *out)
     posix_spawnattr_setsigdefault(&attr, &defaults);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output_fd, STDERR_FILENO);
     int error =
         posix_spawnp(out, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -71,12 +72,41 @@ static bool collect(const struct child *child, int fd, char *text, size_t *len)
     }
 }
 
-static int wait_status(pid_t pid)
+int child_wait(pid_t pid)
 {
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* One that runs: ours, or the starter's. */
+struct process {
+    pid_t pid;
+    int control; /* of starter.h */
+};
+
+static enum err_code start(const struct child *child, int output_fd, struct process *out,
+                           struct err *err)
+{
+    if (child->starter != NULL)
+        return starter_start(child->starter, child->argv, output_fd, &out->control, err);
+    int error = child_spawn(child->argv, output_fd, &out->pid);
+    return error == 0 ? ERR_OK
+                      : err_set_errno(err, error == ENOENT ? ERR_NOT_FOUND : ERR_IO, error,
+                                      "cannot start %s", child->argv[0]);
+}
+
+static int end(const struct child *child, const struct process *process, bool ended)
+{
+    if (child->starter == NULL) {
+        if (!ended)
+            kill(process->pid, SIGKILL);
+        return child_wait(process->pid);
+    }
+    if (!ended)
+        starter_kill(process->control);
+    return starter_wait(process->control);
 }
 
 enum err_code child_run(const struct child *child, int *out_status, char **out_text,
@@ -85,25 +115,22 @@ enum err_code child_run(const struct child *child, int *out_status, char **out_t
     const char *name = child->argv[0];
     OWN(str) char *text = malloc(CHILD_OUTPUT_MAX + 1);
     int pipe_fd[2] = {-1, -1};
-    pid_t pid = -1;
+    struct process process;
     size_t len = 0;
     if (text == NULL)
         return err_nomem(err);
     if (pipe2(pipe_fd, O_CLOEXEC) != 0)
         return err_set_errno(err, ERR_IO, errno, "cannot make a pipe for %s", name);
-    int error = spawn(child->argv, pipe_fd, &pid);
-    if (error != 0) {
+    enum err_code code = start(child, pipe_fd[1], &process, err);
+    if (code != ERR_OK) {
         close_pair(pipe_fd);
-        return err_set_errno(err, error == ENOENT ? ERR_NOT_FOUND : ERR_IO, error,
-                             "cannot start %s", name);
+        return code;
     }
     close(pipe_fd[1]);
     pipe_fd[1] = -1;
     bool ended = collect(child, pipe_fd[0], text, &len);
-    if (!ended)
-        kill(pid, SIGKILL);
+    int status = end(child, &process, ended);
     close_pair(pipe_fd);
-    int status = wait_status(pid);
     if (!ended)
         return err_set(err, ERR_UNAVAILABLE, "%s did not end within %d ms and was killed", name,
                        child->deadline_ms);

@@ -55,6 +55,7 @@ door 'netlink/' datapath/nl/
 door 'infiniband/' datapath/verbs/
 door 'hwloc' datapath/sys/topology
 door 'libudev\.h' datapath/sys/
+door 'seccomp\.h|cap-ng\.h' datapath/sys/confine
 door 'curl/' base/http_
 door 'pcre2\.h' base/schema
 door 'sodium\.h' base/
