@@ -139,6 +139,9 @@ static json_t *port_json(struct dp_sim *sim, int index)
         "flower_hw_entries", (json_int_t)sim->config.flow_entries, "maxrate_unit_bps",
         (json_int_t)(sim->rate_unit_bps != 0 ? sim->rate_unit_bps : 1), "ets_tcs", 8);
     json_object_set_new(caps, "roce_tos", json_true());
+    json_object_set_new(caps, "pause", json_true());
+    json_object_set_new(caps, "coalesce",
+                        json_pack("[s,s,s]", "adaptive_rx", "rx_frames", "rx_usecs"));
     json_object_set_new(caps, "devlink_params", json_pack("{s:[s]}", "enable_roce", "driverinit"));
     json_object_set_new(caps, "roce_cc",
                         json_pack("{s:s,s:b,s:b,s:[s,s]}", "backend", "dp_sim", "notify", 1,

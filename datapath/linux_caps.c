@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "datapath/linux_devlink.h"
+#include "datapath/nl/ethtool_tune.h"
 #include "datapath/sys/roce_tos.h"
 #include "datapath/sys/sys.h"
 
@@ -48,6 +49,21 @@ static void put_params(struct nlx *genl, const struct dp_port *port, json_t *cap
         json_object_set_new(params, list->items[i].name, cmodes);
     }
     json_object_set_new(caps, "devlink_params", params);
+}
+
+static void put_link(struct nlx *genl, const struct dp_port *port, json_t *caps)
+{
+    struct pause_value pause;
+    struct coalesce coalesce;
+    json_object_set_new(
+        caps, "pause", json_boolean(ethtool_pause_get(genl, port->ifname, &pause, NULL) == ERR_OK));
+    if (ethtool_coalesce_get(genl, port->ifname, &coalesce, NULL) || coalesce.present == 0)
+        return;
+    json_t *names = json_array();
+    for (int i = 0; i < COALESCE_IDS; i++)
+        if ((coalesce.present & coalesce_bit(i)) != 0)
+            json_array_append_new(names, json_string(coalesce_params[i].name));
+    json_object_set_new(caps, "coalesce", names);
 }
 
 /* Rates of functions -------------------------------------------------------------------------- */
@@ -121,6 +137,8 @@ void linux_device_caps(struct dp_linux *dp, struct nlx *genl, const struct dp_po
     if (linux_dcbx(dp, port, &dcbx, NULL) == ERR_OK)
         json_object_set_new(caps, "dcbx_agent", json_string(dcbx.agent));
     put_cc(dp, port, &rdma, caps);
+    if (genl != NULL)
+        put_link(genl, port, caps);
     if (genl == NULL || port->bus[0] == '\0')
         return;
     put_params(genl, port, caps);

@@ -1,5 +1,6 @@
 /*
  * datapath/sim_kind.c - the simulator's knob kinds: defaults, checks and relations, a row a kind.
+ * The host's are in sim_host.c.
  */
 #include "datapath/sim_kind.h"
 
@@ -8,29 +9,21 @@
 #include <string.h>
 
 #include "datapath/value.h"
+#include "fleet/coalesce.h"
 #include "fleet/roce_cc.h"
 
-/* What the host has; anything else is absent, as on a node without the module. */
-static const struct {
-    const char *kind;
-    const char *id;
-    const char *value;
-} host_names[] = {
-    {"host.modparam", "solar_rdma.cq_moderation", "0"},
-    {"host.modparam", "solar_rdma.max_sge", "32"},
-    {"host.modparam", "solar_rdma.qp_mtu", "1024"},
-    {"host.sysctl", "net.core.rmem_max", "212992"},
-    {"host.sysctl", "net.core.wmem_max", "212992"},
-    {"host.sysctl", "net.solar.flow_steering", "0"},
-    {"host.thp", "", "madvise"},
-};
-#define HOST_NAMES (sizeof(host_names) / sizeof(host_names[0]))
+/* What the simulated device can set of its interrupt moderation. */
+#define SIM_COALESCE                                                                               \
+    (coalesce_bit(COALESCE_ADAPTIVE_RX) | coalesce_bit(COALESCE_RX_FRAMES) |                       \
+     coalesce_bit(COALESCE_RX_USECS))
 
 static const struct {
     const char *kind;
     const char *json;
 } port_defaults[] = {
     {"link.mtu", "1500"},
+    {"link.coalesce", "{\"adaptive_rx\":true,\"rx_frames\":128,\"rx_usecs\":8}"},
+    {"link.pause", "{\"rx\":true,\"tx\":true}"},
     {"dcb.dcbx", "{\"agent\":\"none\",\"mode\":[\"host\",\"ieee\"]}"},
     {"dcb.app", "[]"},
     {"dcb.ets", "{\"bw_percent\":[0,0,0,0,0,0,0,0],\"prio_tc\":[0,0,0,0,0,0,0,0],"
@@ -44,67 +37,6 @@ static const struct {
 };
 #define PORT_DEFAULTS (sizeof(port_defaults) / sizeof(port_defaults[0]))
 
-static enum err_code give(json_t *value, json_t **out, struct err *err)
-{
-    if (value == NULL)
-        return err_nomem(err);
-    *out = value;
-    return ERR_OK;
-}
-
-/* Host ---------------------------------------------------------------------------------------- */
-
-static const char *host_value(const char *kind, const char *id)
-{
-    for (size_t i = 0; i < HOST_NAMES; i++)
-        if (strcmp(host_names[i].kind, kind) == 0 && strcmp(host_names[i].id, id) == 0)
-            return host_names[i].value;
-    return NULL;
-}
-
-const char *sim_modparam_live(const char *id)
-{
-    const char *value = host_value("host.modparam", id);
-    return value == NULL ? "" : value;
-}
-
-static enum err_code check_host(const char *kind, const char *id, const json_t *to, json_t **out,
-                                struct err *err)
-{
-    if (host_value(kind, id) == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "%s: this node has no %s", kind, id);
-    const char *text;
-    if (to == NULL)
-        return ERR_OK;
-    enum err_code code = text_value_from_json(to, &text, err);
-    return code != ERR_OK ? code : give(json_string(text), out, err);
-}
-
-static enum err_code check_modparam(const struct dp_sim *sim, const char *id, const json_t *to,
-                                    json_t **out, struct err *err)
-{
-    (void)sim;
-    return check_host("host.modparam", id, to, out, err);
-}
-
-static enum err_code check_sysctl(const struct dp_sim *sim, const char *id, const json_t *to,
-                                  json_t **out, struct err *err)
-{
-    (void)sim;
-    return check_host("host.sysctl", id, to, out, err);
-}
-
-static enum err_code check_thp(const struct dp_sim *sim, const char *id, const json_t *to,
-                               json_t **out, struct err *err)
-{
-    (void)sim;
-    const char *text = json_string_value(to);
-    if (text == NULL ||
-        (strcmp(text, "always") != 0 && strcmp(text, "madvise") != 0 && strcmp(text, "never") != 0))
-        return err_set(err, ERR_INVALID, "host.thp is always, madvise or never");
-    return check_host("host.thp", id, to, out, err);
-}
-
 /* Link and dcb -------------------------------------------------------------------------------- */
 
 static enum err_code check_mtu(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -114,7 +46,7 @@ static enum err_code check_mtu(const struct dp_sim *sim, const char *id, const j
     (void)id;
     int mtu;
     enum err_code code = mtu_value_from_json(to, &mtu, err);
-    return code != ERR_OK ? code : give(json_integer(mtu), out, err);
+    return code != ERR_OK ? code : sim_give(json_integer(mtu), out, err);
 }
 
 static enum err_code check_app(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -124,7 +56,7 @@ static enum err_code check_app(const struct dp_sim *sim, const char *id, const j
     (void)id;
     struct app_value value;
     enum err_code code = app_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(app_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(app_value_to_json(&value), out, err);
 }
 
 static enum err_code check_ets(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -136,7 +68,7 @@ static enum err_code check_ets(const struct dp_sim *sim, const char *id, const j
     enum err_code code = ets_value_from_json(to, &value, err);
     if (code == ERR_OK)
         code = ets_value_check(&value, err);
-    return code != ERR_OK ? code : give(ets_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(ets_value_to_json(&value), out, err);
 }
 
 static enum err_code check_maxrate(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -157,7 +89,7 @@ static enum err_code check_maxrate(const struct dp_sim *sim, const char *id, con
                            "bit/s",
                            tc, (long long)sim->rate_unit_bps);
     }
-    return give(maxrate_value_to_json(&value), out, err);
+    return sim_give(maxrate_value_to_json(&value), out, err);
 }
 
 static enum err_code check_buffer(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -167,7 +99,7 @@ static enum err_code check_buffer(const struct dp_sim *sim, const char *id, cons
     (void)id;
     struct buffer_value value;
     enum err_code code = buffer_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(buffer_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(buffer_value_to_json(&value), out, err);
 }
 
 static enum err_code check_pfc(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -177,7 +109,7 @@ static enum err_code check_pfc(const struct dp_sim *sim, const char *id, const j
     (void)id;
     struct pfc_value value;
     enum err_code code = pfc_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(pfc_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(pfc_value_to_json(&value), out, err);
 }
 
 /* roce ---------------------------------------------------------------------------------------- */
@@ -189,7 +121,7 @@ static enum err_code check_cc(const struct dp_sim *sim, const char *id, const js
     (void)id;
     struct roce_cc value;
     enum err_code code = roce_cc_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(roce_cc_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(roce_cc_to_json(&value), out, err);
 }
 
 static enum err_code check_tos(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -199,7 +131,7 @@ static enum err_code check_tos(const struct dp_sim *sim, const char *id, const j
     (void)id;
     struct roce_tos value;
     enum err_code code = roce_tos_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(roce_tos_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(roce_tos_value_to_json(&value), out, err);
 }
 
 static enum err_code check_dcbx(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -209,7 +141,29 @@ static enum err_code check_dcbx(const struct dp_sim *sim, const char *id, const 
     (void)id;
     struct dcbx_value value;
     enum err_code code = dcbx_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(dcbx_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(dcbx_value_to_json(&value), out, err);
+}
+
+static enum err_code check_pause(const struct dp_sim *sim, const char *id, const json_t *to,
+                                 json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct pause_value value;
+    enum err_code code = pause_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : sim_give(pause_value_to_json(&value), out, err);
+}
+
+static enum err_code check_coalesce(const struct dp_sim *sim, const char *id, const json_t *to,
+                                    json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct coalesce value;
+    enum err_code code = coalesce_from_json(to, &value, err);
+    if (code == ERR_OK && (value.present & ~SIM_COALESCE) != 0)
+        code = err_set(err, ERR_UNSUPPORTED, "link.coalesce: the device moderates no such thing");
+    return code != ERR_OK ? code : sim_give(coalesce_to_json(&value), out, err);
 }
 
 static enum err_code check_param(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -223,7 +177,7 @@ static enum err_code check_param(const struct dp_sim *sim, const char *id, const
     enum err_code code = param_value_check(to, err);
     if (code == ERR_OK && !json_is_boolean(json_object_get(to, "driverinit")))
         code = err_set(err, ERR_INVALID, "devlink.param: enable_roce is a driverinit boolean");
-    return code != ERR_OK ? code : give(json_incref((json_t *)(uintptr_t)to), out, err);
+    return code != ERR_OK ? code : sim_give(json_incref((json_t *)(uintptr_t)to), out, err);
 }
 
 static enum err_code check_rate(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -237,7 +191,7 @@ static enum err_code check_rate(const struct dp_sim *sim, const char *id, const 
     if (code != ERR_OK || to == NULL)
         return code;
     code = rate_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(rate_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(rate_value_to_json(&value), out, err);
 }
 
 /* tc ------------------------------------------------------------------------------------------ */
@@ -249,7 +203,7 @@ static enum err_code check_clsact(const struct dp_sim *sim, const char *id, cons
     (void)id;
     if (to != NULL && !json_is_true(to))
         return err_set(err, ERR_INVALID, "the value of tc.clsact is not true");
-    return to == NULL ? ERR_OK : give(json_true(), out, err);
+    return to == NULL ? ERR_OK : sim_give(json_true(), out, err);
 }
 
 static enum err_code relate_clsact(struct dp_sim *sim, const char *subject, const char *id,
@@ -273,7 +227,7 @@ static enum err_code check_qdisc(const struct dp_sim *sim, const char *id, const
     if (to == NULL)
         return ERR_OK;
     enum err_code code = qdisc_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(qdisc_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(qdisc_value_to_json(&value), out, err);
 }
 
 static enum err_code relate_qdisc(struct dp_sim *sim, const char *subject, const char *id,
@@ -297,7 +251,7 @@ static enum err_code check_class(const struct dp_sim *sim, const char *id, const
     if (to == NULL)
         return ERR_OK;
     enum err_code code = class_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(class_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(class_value_to_json(&value), out, err);
 }
 
 static enum err_code relate_class(struct dp_sim *sim, const char *subject, const char *id,
@@ -327,7 +281,7 @@ static enum err_code check_flower(const struct dp_sim *sim, const char *id, cons
     if (code != ERR_OK || to == NULL)
         return code;
     code = flower_value_from_json(to, &value, err);
-    return code != ERR_OK ? code : give(flower_value_to_json(&value), out, err);
+    return code != ERR_OK ? code : sim_give(flower_value_to_json(&value), out, err);
 }
 
 static bool is_foreign(const json_t *flower)
@@ -374,12 +328,15 @@ static enum err_code relate_rate(struct dp_sim *sim, const char *subject, const 
 }
 
 static const struct sim_kind sim_kinds[] = {
-    {"host.modparam", check_modparam, NULL},
-    {"host.sysctl", check_sysctl, NULL},
-    {"host.thp", check_thp, NULL},
+    {"host.modparam", sim_check_modparam, NULL},
+    {"host.sysctl", sim_check_sysctl, NULL},
+    {"host.thp", sim_check_thp, NULL},
+    {"host.file", sim_check_file, NULL},
     {"devlink.param", check_param, NULL},
     {"devlink.rate", check_rate, relate_rate},
     {"link.mtu", check_mtu, NULL},
+    {"link.coalesce", check_coalesce, NULL},
+    {"link.pause", check_pause, NULL},
     {"dcb.dcbx", check_dcbx, NULL},
     {"dcb.app", check_app, NULL},
     {"dcb.ets", check_ets, NULL},
@@ -420,13 +377,8 @@ static enum err_code defaults_of_port(struct dp_sim *sim, int index, struct err 
 
 enum err_code sim_defaults(struct dp_sim *sim, struct err *err)
 {
-    for (size_t i = 0; i < HOST_NAMES; i++) {
-        if (strcmp(host_names[i].kind, "host.modparam") == 0)
-            continue; /* nothing is persisted yet */
-        OWN(json) json_t *value = json_string(host_names[i].value);
-        if (sim_put(sim, host_names[i].kind, "host", host_names[i].id, value, err))
-            return ERR_NOMEM;
-    }
+    if (sim_host_defaults(sim, err))
+        return ERR_NOMEM;
     for (int i = 0; i < sim->config.port_count; i++)
         if (defaults_of_port(sim, i, err))
             return ERR_NOMEM;

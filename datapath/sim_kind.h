@@ -62,6 +62,14 @@ const struct sim_kind *sim_kind_get(const char *name); /* NULL = unknown */
 ERR_MUST_CHECK enum err_code sim_defaults(struct dp_sim *sim, struct err *err);
 const char *sim_modparam_live(const char *id);
 
+/* sim_host.c; as sim_kind.check. */
+typedef enum err_code sim_check_fn(const struct dp_sim *sim, const char *id, const json_t *to,
+                                   json_t **out, struct err *err);
+sim_check_fn sim_check_modparam, sim_check_sysctl, sim_check_thp, sim_check_file;
+ERR_MUST_CHECK enum err_code sim_host_defaults(struct dp_sim *sim, struct err *err);
+/* Gives a value over; NULL is ERR_NOMEM. */
+ERR_MUST_CHECK enum err_code sim_give(json_t *value, json_t **out, struct err *err);
+
 const json_t *sim_get(const struct dp_sim *sim, const char *kind, const char *subject,
                       const char *id);
 const json_t *sim_get_first(const struct dp_sim *sim, const char *kind, const char *subject,

@@ -80,6 +80,14 @@ ERR_MUST_CHECK enum err_code roce_tos_value_from_json(const json_t *json, struct
                                                       struct err *err);
 json_t *roce_tos_value_to_json(const struct roce_tos *value);
 
+/* link.pause: {"rx":false,"tx":false} */
+struct pause_value {
+    bool rx, tx;
+};
+ERR_MUST_CHECK enum err_code pause_value_from_json(const json_t *json, struct pause_value *out,
+                                                   struct err *err);
+json_t *pause_value_to_json(const struct pause_value *value);
+
 /* dcb.dcbx: {"agent":"none","mode":["host","ieee"]} */
 #define DCBX_HOST     0x01
 #define DCBX_FIRMWARE 0x02 /* LLD_MANAGED: the NIC runs the protocol */

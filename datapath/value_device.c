@@ -30,6 +30,29 @@ json_t *roce_tos_value_to_json(const struct roce_tos *value)
     return json_pack("{s:s,s:i}", "mode", value->mode, "tos", (int)value->tos);
 }
 
+static bool read_flag(struct value_reader *r, const char *key)
+{
+    const json_t *member = value_reader_get(r, key, true);
+    if (member != NULL && !json_is_boolean(member))
+        value_reader_fail(r, key, "a boolean");
+    return json_is_true(member);
+}
+
+enum err_code pause_value_from_json(const json_t *json, struct pause_value *out, struct err *err)
+{
+    struct value_reader r;
+    value_reader_init(&r, json, "link.pause", err);
+    struct pause_value value = {.rx = read_flag(&r, "rx"), .tx = read_flag(&r, "tx")};
+    if (value_reader_end(&r) == ERR_OK)
+        *out = value;
+    return r.code;
+}
+
+json_t *pause_value_to_json(const struct pause_value *value)
+{
+    return json_pack("{s:b,s:b}", "rx", value->rx, "tx", value->tx);
+}
+
 /* include/uapi/linux/dcbnl.h, DCB_CAP_DCBX_*. Sorted by name, as the value is. */
 static const struct {
     uint8_t bit;

@@ -1,6 +1,6 @@
 /*
  * fleet/compile.c - one node's plan: host first, then port by port. See compile.h; the parts are in
- * compile_host.c, compile_dcb.c, compile_roce.c and compile_tc.c.
+ * compile_*.c.
  */
 #include "fleet/compile.h"
 
@@ -43,10 +43,14 @@ void compile_leave_out(struct compile *c, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    const struct port *port = c->site->port;
-    snprintf(subject, sizeof(subject), "node/%s/port/%s", c->node->name, port->id);
-    snprintf(message, sizeof(message), "port %s of node %s (driver %s): %s", port->id,
-             c->node->name, port->driver[0] == '\0' ? "unknown" : port->driver, text);
+    const struct port *port = c->site == NULL ? NULL : c->site->port;
+    snprintf(subject, sizeof(subject), "node/%s%s%s", c->node->name, port == NULL ? "" : "/port/",
+             port == NULL ? "" : port->id);
+    if (port == NULL)
+        snprintf(message, sizeof(message), "node %s: %s", c->node->name, text);
+    else
+        snprintf(message, sizeof(message), "port %s of node %s (driver %s): %s", port->id,
+                 c->node->name, port->driver[0] == '\0' ? "unknown" : port->driver, text);
     finding_add(c->findings, &(struct finding){.rule = RULE_UNSUPPORTED,
                                                .severity = FINDING_WARNING,
                                                .subject = subject,
@@ -77,6 +81,7 @@ static void compile_port(struct compile *c)
         compile_add(c, &(struct compile_knob){.kind = "link.mtu",
                                               .want = json_integer(c->view->fabric->mtu_bytes),
                                               .enforcement = ENFORCEMENT_NIC});
+    compile_coalesce(c);
     if (!site_is_function(port))
         compile_physical(c);
     compile_tos(c);
@@ -86,6 +91,7 @@ static void compile_port(struct compile *c)
 static void compile_node(struct compile *c, const struct site_index *index)
 {
     compile_host(c);
+    compile_nccl(c);
     for (size_t i = 0; i < index->site_count; i++) {
         c->site = &index->sites[i];
         compile_port(c);

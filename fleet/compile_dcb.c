@@ -281,6 +281,8 @@ void compile_dcb(struct compile *c)
     if (caps->dcbx_agent[0] != '\0' && !fabric->dcbx_unmanaged)
         add_knob(c, "dcb.dcbx",
                  json_pack("{s:s,s:[s,s]}", "agent", "none", "mode", "host", "ieee"));
+    if (caps->dcb_pfc && wants_lossless(fabric))
+        compile_pause(c);
     if (caps->dcb_app)
         add_shared(c, "dcb.app", &c->app, app_to_json);
     else if (fabric->trust == FABRIC_TRUST_DSCP)

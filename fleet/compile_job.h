@@ -31,17 +31,20 @@ struct compile_knob {
 };
 void compile_add(struct compile *c, const struct compile_knob *knob);
 
-/* What the current port cannot take: a warning finding of rule "knob-unsupported". */
+/* What the current port, or the node, cannot take: a warning finding of rule "knob-unsupported". */
 void compile_leave_out(struct compile *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-void compile_dcb(struct compile *c);    /* compile_dcb.c: trust, ETS, rates, buffers, PFC */
-void compile_tos(struct compile *c);    /* compile_roce.c: type of service */
-void compile_cc(struct compile *c);     /* compile_roce.c: congestion control */
-void compile_device(struct compile *c); /* compile_device.c: parameters of drivers */
+void compile_dcb(struct compile *c);      /* compile_dcb.c: trust, ETS, rates, buffers, PFC */
+void compile_pause(struct compile *c);    /* compile_link.c: no pause frames of the whole link */
+void compile_coalesce(struct compile *c); /* compile_link.c: when it interrupts */
+void compile_tos(struct compile *c);      /* compile_roce.c: type of service */
+void compile_cc(struct compile *c);       /* compile_roce.c: congestion control */
+void compile_device(struct compile *c);   /* compile_device.c: parameters of drivers */
 void compile_rates(struct compile *c, const struct site_index *index); /* virtual functions */
 void compile_tc(struct compile *c);   /* compile_tc.c: scheduler and filters */
 void compile_host(struct compile *c); /* compile_host.c: modules, sysctls, huge pages */
+void compile_nccl(struct compile *c); /* compile_nccl.c: the environment of jobs */
 
 /* The share of each traffic class; see compile_dcb.c. Exposed for its tests. */
 struct ets_class {

@@ -243,7 +243,6 @@ static void warn_of_later_members(const struct json_reader *r)
     } later[] = {
         {"ecn", "is checked and stored, but no NIC's ECN marking is programmed by this version"},
         {"solar", "is checked and stored, but not handed to the data path by this version"},
-        {"nccl", "is checked and stored, but not written to the nodes by this version"},
         {"cable_length_m", "is stored, but no NIC's headroom is computed from it by this version"},
     };
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {

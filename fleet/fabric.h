@@ -14,6 +14,7 @@
 #include "base/finding.h"
 #include "base/own.h"
 #include "base/units.h"
+#include "fleet/coalesce.h"
 #include "fleet/policy.h"
 #include "fleet/roce_cc.h"
 
@@ -63,6 +64,15 @@ struct fabric_param { /* one value of a driver's devlink parameter */
     const json_t *value; /* a scalar; borrowed from the document */
 };
 
+struct fabric_nccl { /* the environment of NCCL on every node */
+    bool present;
+    int64_t buffer_bytes; /* 0 = not given */
+    int traffic_class;    /* -1 = not given, as the next */
+    int gid_index;
+    const json_t *hcas;                  /* array of "mlx5_0:1"; NULL = all; borrowed */
+    char socket_ifname[FABRIC_TEXT_MAX]; /* "" = not given */
+};
+
 struct fabric {
     struct fabric_priority priorities[PRIORITY_COUNT];
     enum fabric_trust trust;
@@ -90,7 +100,9 @@ struct fabric {
     size_t sysctl_count;
     struct fabric_pair modparams[FABRIC_MODPARAMS_MAX];
     size_t modparam_count;
+    struct coalesce coalesce;
     char thp[16]; /* "always", "madvise", "never"; "" = not managed */
+    struct fabric_nccl nccl;
     struct fabric_firmware firmware[FABRIC_FIRMWARE_MAX];
     size_t firmware_count;
     json_t *document; /* the whole document, owned */

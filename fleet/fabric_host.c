@@ -145,31 +145,49 @@ static void host_from_json(struct json_reader *r, struct fabric *fabric)
         modules_from_json(&sub, fabric);
     if (json_reader_object(r, "sysctl", false, &sub))
         sysctls_from_json(&sub, fabric);
+    if (json_reader_object(r, "coalesce", false, &sub)) {
+        coalesce_read(&sub, true, &fabric->coalesce);
+        json_reader_end(&sub);
+    }
     if (json_reader_enum(r, "transparent_hugepage", false, modes, &mode))
         snprintf(fabric->thp, sizeof(fabric->thp), "%s", modes[mode]);
     json_reader_end(r);
 }
 
-static void nccl_from_json(struct json_reader *r)
+static void hcas_from_json(struct json_reader *r, struct fabric_nccl *nccl)
+{
+    const json_t *array;
+    if (!json_reader_array(r, "hca_list", false, NCCL_HCAS_MAX, &array))
+        return;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *item = json_array_get(array, i);
+        if (!json_is_string(item) ||
+            !is_word(json_string_value(item), NAME_CHARS ":-", MODULE_NAME_MAX))
+            read_problem(r, "hca_list",
+                         "element %zu of 'hca_list' must be a device such as \"mlx5_0:1\"", i);
+    }
+    nccl->hcas = array;
+}
+
+static void nccl_from_json(struct json_reader *r, struct fabric_nccl *nccl)
 {
     const char *text;
-    const json_t *array;
-    int64_t number;
+    int64_t class = -1, index = -1;
     struct err err = ERR_INIT;
+    nccl->present = true;
     if (json_reader_string(r, "buffer_size", false, 1, SIZE_TEXT_MAX, &text) &&
-        size_parse(text, &number, &err))
+        size_parse(text, &nccl->buffer_bytes, &err))
         read_problem(r, "buffer_size", "'buffer_size': %s", err.text);
-    json_reader_int(r, "traffic_class", false, 0, NCCL_CLASS_MAX, &number);
-    json_reader_int(r, "gid_index", false, 0, NCCL_GID_MAX, &number);
-    if (json_reader_array(r, "hca_list", false, NCCL_HCAS_MAX, &array))
-        for (size_t i = 0; i < json_array_size(array); i++) {
-            const json_t *item = json_array_get(array, i);
-            if (!json_is_string(item) ||
-                !is_word(json_string_value(item), NAME_CHARS ":-", MODULE_NAME_MAX))
-                read_problem(r, "hca_list",
-                             "element %zu of 'hca_list' must be a device such as \"mlx5_0:1\"", i);
-        }
+    json_reader_int(r, "traffic_class", false, 0, NCCL_CLASS_MAX, &class);
+    json_reader_int(r, "gid_index", false, 0, NCCL_GID_MAX, &index);
+    hcas_from_json(r, nccl);
+    if (read_text(r, "socket_ifname", false, 1, nccl->socket_ifname, sizeof(nccl->socket_ifname)) &&
+        strspn(nccl->socket_ifname, NAME_CHARS "=^,.:-") != strlen(nccl->socket_ifname))
+        read_problem(r, "socket_ifname",
+                     "'socket_ifname' must be interfaces such as \"=eth0\" or \"^docker,lo\"");
     json_reader_end(r);
+    nccl->traffic_class = (int)class;
+    nccl->gid_index = (int)index;
 }
 
 static void firmware_from_json(struct json_reader *r, struct fabric_firmware *out)
@@ -192,7 +210,7 @@ void fabric_host_from_json(struct json_reader *profile, struct fabric *fabric)
     if (json_reader_object(profile, "host", false, &sub))
         host_from_json(&sub, fabric);
     if (json_reader_object(profile, "nccl", false, &sub))
-        nccl_from_json(&sub);
+        nccl_from_json(&sub, &fabric->nccl);
     if (!json_reader_array(profile, "firmware_minimums", false, FABRIC_FIRMWARE_MAX, &array))
         return;
     for (size_t i = 0; i < json_array_size(array); i++) {

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "fleet/inventory_device.h"
 #include "fleet/inventory_hardware.h"
+#include "fleet/inventory_rdma.h"
 #include "fleet/inventory_port.h"
 #include "fleet/read.h"
 
@@ -62,7 +63,7 @@ static void port_from_json(struct json_reader *r, struct port *port)
 {
     static const char *const others[] = {"problem", "vendor",   "devlink", "rdma", "sysctl",
                                          "params",  "counters", "extra",   NULL};
-    *port = (struct port){.speed_bps = -1, .mtu_bytes = -1};
+    *port = (struct port){.speed_bps = -1, .mtu_bytes = -1, .rdma_port = -1, .gid_index = -1};
     port->caps.flower_hw_entries = -1;
     if (read_text(r, "id", true, 1, port->id, sizeof(port->id)) && !port_id_is_valid(port->id))
         read_problem(r, "id", "a port's id is its bus address, '/' and its number");
@@ -152,6 +153,7 @@ enum err_code inventory_from_json(const json_t *document, struct inventory **out
         return err_nomem(err);
     inventory->port_count = count;
     ports_from_json(&r, ports, inventory);
+    rdma_ports_from_json(json_object_get(document, "rdma_devices"), inventory);
     enum err_code code = read_result(&own, err);
     if (findings != NULL)
         finding_list_append(findings, &own);

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/finding.h"
 #include "base/own.h"
+#include "fleet/coalesce.h"
 #include "fleet/name.h"
 #include "fleet/roce_cc.h"
 
@@ -54,6 +55,8 @@ struct port_caps {
     bool roce_cc_notify, roce_cc_react; /* congestion control is switched a priority */
     char dcbx_agent[16]; /* who else manages dcb: "none", "firmware", "lldpad"; "" = unknown */
     uint64_t roce_cc;    /* roce_cc_bit() of each parameter that it has */
+    bool pause;          /* pause frames of the whole link can be switched off */
+    unsigned coalesce;   /* coalesce_bit() of what of its interrupt moderation can be set */
 };
 
 struct port {
@@ -66,6 +69,8 @@ struct port {
     char firmware_stored[INVENTORY_TEXT_MAX]; /* runs after the next activation, "" = unknown */
     char rdma_device[INVENTORY_TEXT_MAX];     /* "" = none */
     bool rdma_software;                       /* rxe: its packets pass qdiscs */
+    int rdma_port;                            /* of the RDMA device, from 1; -1 = unknown */
+    int gid_index;                            /* of its RoCE v2 address; -1 = unknown */
     int64_t speed_bps;                        /* -1 = unknown */
     int mtu_bytes;                            /* -1 = unknown */
     bool virtual_function;                    /* its PCIe link is its parent's */

@@ -47,6 +47,21 @@ static void cc_from_json(struct json_reader *r, struct port_caps *caps)
     json_reader_end(&cc);
 }
 
+static void coalesce_from_names(struct json_reader *r, struct port_caps *caps)
+{
+    const json_t *array;
+    if (!json_reader_array(r, "coalesce", false, COALESCE_IDS * 4, &array))
+        return;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *name = json_string_value(json_array_get(array, i));
+        int id = name == NULL ? -1 : coalesce_param_get(name);
+        if (name == NULL)
+            read_problem(r, "coalesce", "element %zu of 'coalesce' is no name", i);
+        if (id >= 0)
+            caps->coalesce |= coalesce_bit(id);
+    }
+}
+
 /* "NAME CMODE\n" a value; names and cmodes are words. */
 static bool is_word(const char *text, size_t max)
 {
@@ -107,6 +122,8 @@ void device_caps_from_json(struct json_reader *r, struct port *port)
     struct port_caps *caps = &port->caps;
     json_reader_bool(r, "roce_tos", false, &caps->roce_tos);
     read_text(r, "dcbx_agent", false, 1, caps->dcbx_agent, sizeof(caps->dcbx_agent));
+    json_reader_bool(r, "pause", false, &caps->pause);
+    coalesce_from_names(r, caps);
     cc_from_json(r, caps);
     params_from_json(r, port);
     rate_from_json(r, port);

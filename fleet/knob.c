@@ -30,18 +30,24 @@ bool disruption_from_name(const char *name, enum disruption *out)
     return false;
 }
 
-/* The order on a port is trust, ETS, rates, buffers, PFC: drivers recompute buffers and may toggle
- * the link when PFC changes, so it comes last of the DCB kinds. */
+/* The order on a port is manager, global pause, trust, ETS, rates, buffers, PFC: drivers recompute
+ * buffers and may toggle the link when PFC changes, so it comes last of the DCB kinds. */
 const struct knob_kind knob_kinds[] = {
     {"host.modparam", 10, false, KNOB_VIEW_NEXT_BOOT, DISRUPTION_NONE, NULL,
      "kernel module parameter"},
     {"host.sysctl", 11, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "kernel setting"},
     {"host.thp", 12, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "transparent huge pages"},
+    {"host.file", 13, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL,
+     "file of environment variables for jobs"},
     {"devlink.param", 15, false, KNOB_VIEW_NEXT_BOOT, DISRUPTION_DRIVER_RELOAD, NULL,
      "parameter of a device's driver"},
     {"link.mtu", 20, false, KNOB_VIEW_LIVE, DISRUPTION_LINK_RESET, NULL, "MTU of the port"},
-    {"dcb.dcbx", 29, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
+    {"link.coalesce", 21, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
+     "when the port interrupts for what it received or sent"},
+    {"dcb.dcbx", 28, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
      "who manages the port's dcb: the host"},
+    {"link.pause", 29, false, KNOB_VIEW_LIVE, DISRUPTION_LINK_RESET, NULL,
+     "pause frames of the whole link"},
     {"dcb.app", 30, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL, "DSCP to priority map"},
     {"dcb.ets", 31, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
      "traffic classes and their bandwidth shares"},

@@ -124,6 +124,11 @@ static bool lacks_param(const struct fabric *fabric, const struct port *port)
     return false;
 }
 
+static bool lacks_coalesce(const struct fabric *fabric, const struct port *port)
+{
+    return (fabric->coalesce.present & ~port->caps.coalesce) != 0;
+}
+
 static const struct {
     bool (*lacks)(const struct fabric *fabric, const struct port *port);
     const char *text;
@@ -137,6 +142,7 @@ static const struct {
     {lacks_cnp, "mark congestion notifications (CNPs) with the profile's DSCP"},
     {lacks_cc, "take all of the profile's congestion control"},
     {lacks_param, "take all of the profile's parameters of their driver"},
+    {lacks_coalesce, "moderate interrupts as the profile says"},
 };
 
 /* What the profile asks of every port: one finding a need, with how many ports lack it. */

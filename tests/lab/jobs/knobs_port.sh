@@ -1,0 +1,123 @@
+#!/bin/sh
+# lab: timeout=420
+# Knobs of ports and hosts against a real kernel and the test NIC: each is set by a plan through dpctl, read by a
+# program that knows nothing of the product, changed by hand and seen, and taken back; refusals carry the kernel's
+# words. Argument: the build folder.
+# shellcheck disable=SC2016
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
+
+DPCTL=/host$1/tests/lab/dpctl
+WORK=/tmp/knobs
+PORT=solar_rdma.0/0
+mkdir -p $WORK
+[ -x "$DPCTL" ] || {
+    echo "1..0 # SKIP $DPCTL is not built"
+    exit 77
+}
+. "$here/plan.sh"
+
+caps() { dpctl inventory | jq -cS --arg p "$PORT" ".ports[]|select(.id==\$p)|.caps|$1"; }
+steps() { dpctl steps "$WORK/$1" | jq -c "$2"; }
+
+ip link set solar0 up
+ip link set solar1 up
+
+# FLOWER fails after what stands before it in a plan's order was done.
+FLOWER=$(knob tc.flower ingress/7 '{"actions":[{"priority":3}],"cookie":"53544c52000000070011223344556677","hw":"only","match":{"dscp":26,"eth_type":"ipv4"}}')
+CLSACT=$(knob tc.clsact '' true)
+fails_late() { # PLAN: applied with a flow table that fails
+    poke solar0 fail_flower_set 1
+    apply "$1"
+}
+
+# ---- link.pause
+pause() { ethtool -a solar0 | sed -n 's/^\(RX\|TX\):[[:space:]]*/\1 /p' | tr '\n' ' '; } # its JSON always says true
+OFF='{"rx":false,"tx":false}'
+ethtool -A solar0 rx on tx on
+is "pause: the inventory has it" "$(caps .pause)" true
+is "pause: ethtool switched it on" "$(pause)" "RX on TX on "
+plan pause "$(knob link.pause '' "$OFF")" "$(knob dcb.pfc '' '{"delay":0,"priorities":[3]}')"
+is "pause: it is off before PFC is on" "$(steps pause '[.[].kind]')" '["link.pause","dcb.pfc"]'
+ok "pause: a plan switches it off" apply pause
+is "pause: ethtool shows it" "$(pause)" "RX off TX off "
+is "pause: again, nothing to do" "$(steps pause length)" 0
+ethtool -A solar0 rx on
+is "pause: a change by hand is seen" "$(steps pause '[.[0].op,.[0].from]')" '["change",{"rx":true,"tx":false}]'
+ok "pause: and repaired" apply pause
+plan two "$(knob link.pause '' '{"rx":true,"tx":true}')" "$CLSACT" "$FLOWER"
+refused "pause: a plan that fails later is taken back" "all was taken back" fails_late two
+is "pause: it is as it was" "$(pause)" "RX off TX off "
+poke solar0 fail_pause_set 1
+refused "pause: a refusal carries the kernel's words" "link.pause.*Input/output error" apply two
+poke solar0 ignore_pause_set 1
+refused "pause: a set that the driver swallows is noticed" "kernel took.*but shows" apply two
+plan bad "$(knob link.pause '' "$OFF" virtual.lo/0)"
+refused "pause: a driver without it is unsupported" "unsupported.*lo has no pause" "$DPCTL" --devices lo check $WORK/bad
+
+# ---- link.coalesce
+coalesce() { ethtool -c solar0 | sed -n "s/^$1:[[:space:]]*//p"; }
+ethtool -C solar0 adaptive-rx on rx-usecs 8 rx-frames 128 tx-usecs 8
+is "coalesce: the inventory names what the driver has" "$(caps .coalesce)" \
+    '["adaptive_rx","rx_frames","rx_usecs","tx_frames","tx_usecs"]'
+plan coalesce "$(knob link.coalesce '' '{"adaptive_rx":false,"rx_frames":64,"rx_usecs":3}')"
+ok "coalesce: a plan sets it" apply coalesce
+is "coalesce: ethtool shows the time" "$(coalesce rx-usecs)" 3
+is "coalesce: and the frames" "$(coalesce rx-frames)" 64
+is "coalesce: and that nothing adapts" "$(ethtool -c solar0 | grep -c '^Adaptive RX: off')" 1
+is "coalesce: what is not named is left alone" "$(coalesce tx-usecs)" 8
+is "coalesce: again, nothing to do" "$(steps coalesce length)" 0
+ethtool -C solar0 rx-usecs 100
+is "coalesce: a change by hand is seen" "$(steps coalesce '[.[0].op,.[0].from.rx_usecs]')" '["change",100]'
+ok "coalesce: and repaired" apply coalesce
+plan two "$(knob link.coalesce '' '{"rx_usecs":50,"tx_usecs":50}')" "$CLSACT" "$FLOWER"
+refused "coalesce: a plan that fails later is taken back" "all was taken back" fails_late two
+is "coalesce: it is as it was" "$(coalesce rx-usecs) $(coalesce tx-usecs)" "3 8"
+plan bad "$(knob link.coalesce '' '{"rx_usecs":1001}')"
+refused "coalesce: a refusal carries the driver's words" "coalescing takes at most 1000 us" apply bad
+plan bad "$(knob link.coalesce '' '{"adaptive_tx":true}')"
+refused "coalesce: what the driver lacks is unsupported" "unsupported.*moderates nothing by adaptive_tx" \
+    dpctl check $WORK/bad
+plan bad "$(knob link.coalesce '' '{"rx_usecs":3}' virtual.lo/0)"
+refused "coalesce: a driver without it is unsupported" "unsupported.*lo has no interrupt moderation" \
+    "$DPCTL" --devices lo check $WORK/bad
+
+# ---- host.file
+ENV=/etc/stellar/env/nccl.env
+rm -rf /etc/stellar/env
+file() { knob host.file "$1" "$2" host; }
+nccl() { file nccl.env "{\"NCCL_IB_HCA\":\"=rxe0:1\",\"NCCL_IB_TC\":\"$1\"}"; }
+sourced() { env -i sh -c ". $ENV; env" | grep '^NCCL_' | sort | tr '\n' ' '; }
+plan nccl "$(nccl 106)"
+ok "file: a plan writes it" apply nccl
+is "file: a shell that sources it has the variables" "$(sourced)" "NCCL_IB_HCA==rxe0:1 NCCL_IB_TC=106 "
+is "file: everybody may read it" "$(stat -c %a $ENV)" 644
+is "file: again, nothing to do" "$(steps nccl length)" 0
+echo "export NCCL_DEBUG='INFO'" >>$ENV
+is "file: a change by hand is seen" "$(steps nccl '[.[0].op,(.[0].from.text|endswith("export NCCL_DEBUG='"'INFO'"'\n"))]')" \
+    '["change",true]'
+plan two "$(nccl 104)" "$CLSACT" "$FLOWER"
+refused "file: a plan that fails later is taken back" "all was taken back" fails_late two
+is "file: the edited file is as it was" "$(tail -n 1 $ENV)" "export NCCL_DEBUG='INFO'"
+ok "file: and repaired" apply nccl
+is "file: to what it was" "$(sourced)" "NCCL_IB_HCA==rxe0:1 NCCL_IB_TC=106 "
+rm $ENV
+is "file: a removal by hand is seen" "$(steps nccl '[.[].op]')" '["add"]'
+echo "export NCCL_IB_TC='1'" >$ENV
+refused "file: a file of somebody else is left alone" "conflict.*nccl.env is not ours" dpctl check $WORK/nccl
+is "file: and is as it was" "$(cat $ENV)" "export NCCL_IB_TC='1'"
+rm $ENV
+for name in ../nccl.env /etc/passwd a/b; do
+    plan bad "$(file "$name" '{"NCCL_X":"1"}')"
+    refused "file: $name is outside of the folder" "outside of /etc/stellar/env" dpctl check $WORK/bad
+done
+plan bad "$(file nccl.env '{"LD_PRELOAD":"/tmp/x.so"}')"
+refused "file: only variables of NCCL" "LD_PRELOAD.*no variable" dpctl check $WORK/bad
+ok "file: it is written again" apply nccl
+echo "NCCL_X=1" >/etc/stellar/env/theirs.env
+plan none
+ok "file: what a plan no longer has is removed" apply none
+is "file: ours is gone, theirs is there" "$(ls /etc/stellar/env)" theirs.env
+
+is "the kernel has nothing to complain of" "$(kernel_complaints)" ""
+tap_end
