@@ -47,6 +47,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/apply.h"
 #include "agent/deviation.h"
 #include "agent/fallback.h"
 #include "agent/hold.h"
@@ -154,46 +155,15 @@ static enum err_code nothing_to_do(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-/* Every step is asked, so that one receipt names all that the node cannot do. */
-static bool check_all(struct run *run, struct err *first)
+static struct apply apply_of(const struct run *run)
 {
-    for (size_t i = 0; i < run->steps.count; i++) {
-        struct err why = ERR_INIT;
-        if (dp_check(run->r->dp, &run->steps.items[i], &why) == ERR_OK)
-            continue;
-        struct receipt_step *told = report_step(run->out->receipt, i);
-        if (told != NULL)
-            memcpy(told->problem, why.text, sizeof(told->problem));
-        if (first->code == ERR_OK)
-            *first = why;
-    }
-    return first->code == ERR_OK;
-}
-
-/* *out_done: steps begun, the failed one included; ERR_IO etc. in *failed. */
-static bool apply_all(struct run *run, size_t *out_begun, struct err *failed)
-{
-    struct reconcile *r = run->r;
-    for (size_t i = 0; i < run->steps.count; i++) {
-        const struct plan_step *step = &run->steps.items[i];
-        struct receipt_step *told = report_step(run->out->receipt, i);
-        *out_begun = i + 1;
-        enum err_code code = dp_apply(r->dp, step, failed);
-        if (reconcile_is_killed(r))
-            return false;
-        if (code == ERR_OK && told != NULL)
-            told->done = true;
-        if (code == ERR_OK)
-            continue;
-        if (told != NULL)
-            memcpy(told->problem, failed->text, sizeof(told->problem));
-        char name[256];
-        plan_step_describe(step, name, sizeof(name));
-        report_problem(run->out->receipt, "step %zu of %zu, %s: %.200s", i + 1, run->steps.count,
-                       name, failed->text);
-        break;
-    }
-    return true;
+    return (struct apply){
+        .dp = run->r->dp,
+        .steps = &run->steps,
+        .receipt = run->out->receipt,
+        .killed = run->r->killed,
+        .killed_arg = run->r->killed_arg,
+    };
 }
 
 /*
@@ -327,7 +297,8 @@ static enum err_code change_node(struct run *run, struct err *err)
         return reconcile_killed(err);
     size_t begun = 0;
     struct err failed = ERR_INIT;
-    if (!apply_all(run, &begun, &failed))
+    const struct apply apply = apply_of(run);
+    if (!apply_run(&apply, &begun, &failed))
         return reconcile_killed(err);
     if (failed.code != ERR_OK)
         return roll_back(run, begun, err);
@@ -353,7 +324,8 @@ static enum err_code one_pass(struct run *run, struct err *err)
     if (drift)
         report_writers(run->out->receipt, run->r->dp, &run->steps, 0);
     struct err why = ERR_INIT;
-    if (check_all(run, &why))
+    const struct apply apply = apply_of(run);
+    if (apply_check(&apply, &why))
         return change_node(run, err);
     code = run_tell_state(run, &run->before, err);
     return code == ERR_OK ? run_refuse(run, &why, false) : code;

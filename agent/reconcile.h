@@ -22,7 +22,7 @@ struct reconcile_config {
     const char *boot_id;   /* differs after a reboot; "" = unknown: taken as the same boot */
     struct dp *dp;         /* borrowed */
     struct clock *clock;   /* borrowed */
-    /* Test hook: asked between any two changes of node or disk; true = act as if killed here, and
+    /* Test hook: asked after each call that changes node or disk; true = act as if killed here, and
      * true ever after. */
     bool (*killed)(void *arg);
     void *killed_arg;

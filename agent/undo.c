@@ -5,6 +5,7 @@
 #include "agent/undo.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/deviation.h"
@@ -71,21 +72,49 @@ static enum err_code read_back(const struct undo *undo, const struct state *stat
     return code;
 }
 
-/* state == NULL: nothing is known, so all is undone; every step is idempotent. */
+/* What is left to be taken back, in reverse; borrows its values. */
+static enum err_code collect(const struct undo *undo, const struct state *state,
+                             struct plan_step **out, size_t *out_count, struct err *err)
+{
+    struct plan_step *steps = calloc(undo->count + 1, sizeof(*steps));
+    *out_count = 0;
+    if (steps == NULL)
+        return err_nomem(err);
+    for (size_t i = undo->count; i-- > 0;) {
+        const struct plan_step *step = &undo->steps->items[i];
+        const json_t *shown;
+        if (state != NULL && is_at_from(step, state, &shown))
+            continue;
+        struct plan_step *back = &steps[*out_count];
+        enum err_code code = plan_step_undo(step, back, err);
+        if (code != ERR_OK) {
+            free(steps);
+            return code;
+        }
+        json_decref(back->from); /* the step has them */
+        json_decref(back->to);
+        ++*out_count;
+    }
+    *out = steps;
+    return ERR_OK;
+}
+
+/* state == NULL: nothing is known, so all is undone; every step is idempotent. Goes on after a
+ * failure, behind what was begun with the failed one. */
 static void take_back(const struct undo *undo, const struct state *state, bool *out_killed,
                       struct err *first)
 {
-    for (size_t i = undo->count; i-- > 0;) {
-        const json_t *shown;
-        if (state != NULL && is_at_from(&undo->steps->items[i], state, &shown))
-            continue;
-        struct plan_step step;
+    OWN(mem) void *memory = NULL;
+    struct plan_step *steps = NULL;
+    size_t count;
+    if (collect(undo, state, &steps, &count, first))
+        return;
+    memory = steps;
+    for (size_t i = 0; i < count;) {
+        struct dp_progress did;
         struct err err = ERR_INIT;
-        enum err_code code = plan_step_undo(&undo->steps->items[i], &step, &err);
-        if (code == ERR_OK) {
-            code = dp_apply(undo->dp, &step, &err);
-            plan_step_release(&step);
-        }
+        enum err_code code = dp_apply_run(undo->dp, &steps[i], count - i, &did, &err);
+        i += did.begun;
         if (code != ERR_OK && first->code == ERR_OK)
             *first = err;
         *out_killed = undo->killed != NULL && undo->killed(undo->killed_arg);

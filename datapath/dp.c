@@ -23,6 +23,16 @@ enum err_code dp_apply(struct dp *dp, const struct plan_step *step, struct err *
     return dp->ops->apply(dp, step, err);
 }
 
+enum err_code dp_apply_run(struct dp *dp, const struct plan_step *steps, size_t count,
+                           struct dp_progress *out, struct err *err)
+{
+    if (dp->ops->apply_run != NULL)
+        return dp->ops->apply_run(dp, steps, count, out, err);
+    enum err_code code = dp_apply(dp, &steps[0], err);
+    *out = (struct dp_progress){.begun = 1, .failed = code == ERR_OK ? 1 : 0};
+    return code;
+}
+
 enum err_code dp_link(struct dp *dp, const char *subject, bool *out_up, struct err *err)
 {
     return dp->ops->link(dp, subject, out_up, err);

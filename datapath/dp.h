@@ -21,7 +21,15 @@
 #define DP_DEADLINE_MS 5000
 #define DP_WRITER_SIZE RECEIPT_WRITER_SIZE
 
+#define DP_RUN_MAX 1024 /* steps that one apply_run() does */
+
 struct dp;
+
+/* How far a run of steps came. */
+struct dp_progress {
+    size_t begun;  /* steps [0, begun) were begun, 1 at least: they may stand */
+    size_t failed; /* the first that failed; = begun: none did, and all of them stand */
+};
 
 struct dp_ops {
     const char *name;
@@ -56,6 +64,16 @@ struct dp_ops {
      */
     enum err_code (*apply)(struct dp *dp, const struct plan_step *step, struct err *err);
 
+    /*
+     * Does the first of `steps` (count >= 1), and with it as many of those behind it as go together
+     * (one op, kind and port; DP_RUN_MAX), each as apply() would and in order, but read back all at
+     * once. *out is set in every case. On failure the err is that of step out->failed, as apply's;
+     * steps behind it may stand, too: the caller takes [0, out->begun) back. Within the deadline of
+     * one call: a slow device gets fewer steps of a run. NULL: apply(), one at a time.
+     */
+    enum err_code (*apply_run)(struct dp *dp, const struct plan_step *steps, size_t count,
+                               struct dp_progress *out, struct err *err);
+
     /* Whether the port's link is up. ERR_NOT_FOUND: there is no such port. */
     enum err_code (*link)(struct dp *dp, const char *subject, bool *out_up, struct err *err);
 
@@ -89,6 +107,8 @@ ERR_MUST_CHECK enum err_code dp_observe(struct dp *dp, const struct plan *plan, 
                                         struct err *err);
 ERR_MUST_CHECK enum err_code dp_check(struct dp *dp, const struct plan_step *step, struct err *err);
 ERR_MUST_CHECK enum err_code dp_apply(struct dp *dp, const struct plan_step *step, struct err *err);
+ERR_MUST_CHECK enum err_code dp_apply_run(struct dp *dp, const struct plan_step *steps,
+                                          size_t count, struct dp_progress *out, struct err *err);
 ERR_MUST_CHECK enum err_code dp_link(struct dp *dp, const char *subject, bool *out_up,
                                      struct err *err);
 int dp_event_fd(struct dp *dp);

@@ -2,8 +2,7 @@
  * datapath/dp_linux.c - the provider over this node's kernel; see dp_linux.h.
  *
  * This file knows no knob: the rows of linux_knobs[] do. Here stands what is the same for all of
- * them: which ports, what an unreadable knob looks like, nothing done twice, and every change read
- * back.
+ * them: which ports, and what an unreadable knob looks like. linux_apply.c changes them.
  */
 #include "datapath/dp_linux.h"
 
@@ -46,15 +45,14 @@ enum err_code linux_genl(struct dp_linux *dp, struct nlx **out, struct err *err)
     return ERR_OK;
 }
 
-/* A call has one deadline, however many requests it makes. */
-static void start_deadline(struct dp_linux *dp)
+void linux_start_deadline(struct dp_linux *dp)
 {
     nlx_set_budget(dp->route, DP_DEADLINE_MS);
     if (dp->genl != NULL)
         nlx_set_budget(dp->genl, DP_DEADLINE_MS);
 }
 
-static bool is_host(const char *kind)
+bool linux_is_host(const char *kind)
 {
     return strncmp(kind, "host.", 5) == 0;
 }
@@ -120,7 +118,7 @@ static enum err_code observe_one(struct dp_linux *dp, const struct linux_knob *r
 {
     struct err problem = ERR_INIT;
     size_t before = out->knob_count;
-    start_deadline(dp); /* one stuck device costs itself, not the others */
+    linux_start_deadline(dp); /* one stuck device costs itself, not the others */
     sys_watch_trace(linux_watch_files(dp->watch));
     enum err_code code = row->observe(dp, port, id, out, &problem);
     sys_watch_trace(NULL);
@@ -145,7 +143,7 @@ static enum err_code observe_named(struct dp_linux *dp, const struct linux_knob 
         if (strcmp(want->kind->name, row->kind) != 0)
             continue;
         const struct dp_port *port = linux_port_listed(dp, want->subject);
-        enum err_code code = port == NULL && !is_host(row->kind)
+        enum err_code code = port == NULL && !linux_is_host(row->kind)
                                  ? add_problem(out, want->kind, want->subject, want->id,
                                                "the port is not there", err)
                                  : observe_one(dp, row, port, want->id, plan, out);
@@ -159,7 +157,7 @@ static enum err_code observe_named(struct dp_linux *dp, const struct linux_knob 
 static enum err_code observe_all(struct dp_linux *dp, const struct linux_knob *row,
                                  const struct plan *plan, struct state *out, struct err *err)
 {
-    if (is_host(row->kind)) {
+    if (linux_is_host(row->kind)) {
         enum err_code code = observe_one(dp, row, NULL, NULL, plan, out);
         return code == ERR_OK ? ERR_OK : err_set(err, code, "cannot observe %s", row->kind);
     }
@@ -176,7 +174,7 @@ static enum err_code observe_gone_ports(struct dp_linux *dp, const struct plan *
 {
     for (size_t i = 0; i < plan->knob_count; i++) {
         const struct plan_knob *want = &plan->knobs[i];
-        if (!want->kind->is_set || is_host(want->kind->name) ||
+        if (!want->kind->is_set || linux_is_host(want->kind->name) ||
             linux_port_listed(dp, want->subject) != NULL)
             continue;
         enum err_code code =
@@ -204,7 +202,7 @@ static void settle(const struct plan *plan, struct state *state)
         struct state_knob *knob = &state->knobs[j];
         bool next = want->kind->view == KNOB_VIEW_NEXT_BOOT;
         json_t **counts = next ? &knob->next_boot : &knob->live;
-        if (*counts == NULL || !row->same(*counts, want->want))
+        if (*counts == NULL || json_equal(*counts, want->want) || !row->same(*counts, want->want))
             continue;
         json_decref(*counts);
         *counts = json_incref(want->want);
@@ -217,7 +215,8 @@ static enum err_code linux_observe(struct dp *base, const struct plan *plan, str
     struct dp_linux *dp = (struct dp_linux *)base;
     OWN_STATE struct state state;
     state_init(&state);
-    start_deadline(dp);
+    linux_start_deadline(dp);
+    dp->offload.ifindex = 0;
     linux_writers_observed(dp);
     sys_watch_round(linux_watch_files(dp->watch));
     enum err_code code = linux_scan(dp, NULL, err);
@@ -239,134 +238,6 @@ static enum err_code linux_observe(struct dp *base, const struct plan *plan, str
     return ERR_OK;
 }
 
-/* Check and apply ----------------------------------------------------------------------------- */
-
-/* The row and port of a step; port stays NULL for the host. */
-static enum err_code resolve(struct dp_linux *dp, const struct plan_step *step,
-                             const struct linux_knob **out_row, const struct dp_port **out_port,
-                             struct err *err)
-{
-    const char *kind = step->kind->name;
-    *out_row = linux_knob_get(kind);
-    *out_port = NULL;
-    if (*out_row == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "this provider has no knob %s", kind);
-    if (is_host(kind) != (strcmp(step->subject, "host") == 0))
-        return err_set(err, ERR_INVALID, "%s is no knob of %s", kind, step->subject);
-    if (step->op == STEP_REMOVE && !step->kind->is_set && step->kind->view != KNOB_VIEW_NEXT_BOOT)
-        return err_set(err, ERR_INVALID, "%s of %s can be changed but not removed", kind,
-                       step->subject);
-    if (step->op != STEP_REMOVE && step->to == NULL)
-        return err_set(err, ERR_INVALID, "%s of %s: the step has no value", kind, step->subject);
-    return is_host(kind) ? ERR_OK : linux_port(dp, step->subject, out_port, err);
-}
-
-static void name_step(const struct plan_step *step, const struct dp_port *port, struct err *err)
-{
-    const char *ifname = port == NULL ? "" : port->ifname;
-    (void)err_context(err, "%s%s%s%s%s %s%s%s", step->subject, *ifname == '\0' ? "" : " (", ifname,
-                      *ifname == '\0' ? "" : ")", "", step->kind->name,
-                      step->id[0] == '\0' ? "" : " ", step->id);
-}
-
-static enum err_code linux_check(struct dp *base, const struct plan_step *step, struct err *err)
-{
-    struct dp_linux *dp = (struct dp_linux *)base;
-    const struct linux_knob *row;
-    const struct dp_port *port;
-    start_deadline(dp);
-    enum err_code code = resolve(dp, step, &row, &port, err);
-    if (code != ERR_OK)
-        return code;
-    code = row->check(dp, port, step, err);
-    if (code != ERR_OK)
-        name_step(step, port, err);
-    return code;
-}
-
-/* The one knob of a step, as the kernel shows it now; *out NULL: absent. Owned. */
-static enum err_code look(struct dp_linux *dp, const struct linux_knob *row,
-                          const struct dp_port *port, const struct plan_step *step, json_t **out,
-                          enum knob_owner *out_owner, struct err *err)
-{
-    OWN_STATE struct state state;
-    state_init(&state);
-    *out = NULL;
-    *out_owner = KNOB_OWNER_UNKNOWN;
-    enum err_code code = row->observe(dp, port, step->id, &state, err);
-    if (code != ERR_OK)
-        return code;
-    for (size_t i = 0; i < state.knob_count; i++) {
-        if (strcmp(state.knobs[i].id, step->id) != 0)
-            continue;
-        *out = json_incref((json_t *)(uintptr_t)state_knob_value(&state.knobs[i]));
-        *out_owner = state.knobs[i].owner;
-    }
-    return ERR_OK;
-}
-
-static bool is_there(const struct linux_knob *row, const json_t *live, const json_t *want)
-{
-    return live != NULL && (json_equal(live, want) || (row->same != NULL && row->same(live, want)));
-}
-
-static enum err_code compare(const struct linux_knob *row, const struct plan_step *step,
-                             const json_t *live, enum knob_owner owner, struct err *err)
-{
-    if (step->op == STEP_REMOVE) {
-        if (live == NULL || owner == KNOB_OWNER_OTHER)
-            return ERR_OK;
-        return err_set(err, ERR_IO, "kernel took the removal but still shows it");
-    }
-    if (is_there(row, live, step->to))
-        return ERR_OK;
-    if (live != NULL && !step->strict && row->rounded != NULL && row->rounded(live, step->to))
-        return ERR_OK;
-    OWN(str) char *asked = json_canonical(step->to, NULL);
-    OWN(str) char *shown = live == NULL ? strdup("nothing") : json_canonical(live, NULL);
-    if (asked == NULL || shown == NULL)
-        return err_nomem(err);
-    return err_set(err, ERR_IO, "kernel took %.200s but shows %.200s", asked, shown);
-}
-
-static enum err_code apply_step(struct dp_linux *dp, const struct linux_knob *row,
-                                const struct dp_port *port, const struct plan_step *step,
-                                struct err *err)
-{
-    OWN(json) json_t *before = NULL;
-    OWN(json) json_t *after = NULL;
-    enum knob_owner owner;
-    enum err_code code = look(dp, row, port, step, &before, &owner, err);
-    if (code != ERR_OK)
-        return code;
-    /* Nothing is set twice: on some drivers that alone takes the link down. */
-    if (step->op == STEP_REMOVE ? before == NULL : is_there(row, before, step->to))
-        return ERR_OK;
-    if (before != NULL && owner == KNOB_OWNER_OTHER)
-        return err_set(err, ERR_CONFLICT, "what is there is not ours and is left alone");
-    struct plan_step now = *step; /* borrowed; what the plan was made from may be long gone */
-    now.from = before;
-    code = row->apply(dp, port, &now, err);
-    if (code == ERR_OK)
-        code = look(dp, row, port, step, &after, &owner, err);
-    return code != ERR_OK ? code : compare(row, step, after, owner, err);
-}
-
-static enum err_code linux_apply(struct dp *base, const struct plan_step *step, struct err *err)
-{
-    struct dp_linux *dp = (struct dp_linux *)base;
-    const struct linux_knob *row;
-    const struct dp_port *port;
-    start_deadline(dp);
-    enum err_code code = resolve(dp, step, &row, &port, err);
-    if (code != ERR_OK)
-        return code;
-    code = apply_step(dp, row, port, step, err);
-    if (code != ERR_OK)
-        name_step(step, port, err);
-    return code;
-}
-
 /* Events and life ----------------------------------------------------------------------------- */
 
 static int linux_event_fd(struct dp *base)
@@ -383,6 +254,7 @@ static enum err_code linux_drain(struct dp *base, bool *out_changed, struct err 
     enum err_code code =
         dp->watch == NULL ? ERR_OK : linux_watch_drain(dp->watch, out_changed, &devices, err);
     dp->inventory_stale |= devices || code != ERR_OK;
+    dp->offload.ifindex = 0;
     return code;
 }
 
@@ -414,6 +286,7 @@ static const struct dp_ops linux_ops = {
     .observe = linux_observe,
     .check = linux_check,
     .apply = linux_apply,
+    .apply_run = linux_apply_run,
     .link = linux_link,
     .event_fd = linux_event_fd,
     .drain = linux_drain,

@@ -42,7 +42,7 @@ const json_t *sim_get_first(const struct dp_sim *sim, const char *kind, const ch
     return json_object_get(sim->first, key);
 }
 
-static int port_index(const struct dp_sim *sim, const char *subject)
+int sim_port_index(const struct dp_sim *sim, const char *subject)
 {
     int index, used = 0;
     if (sscanf(subject, "sim.%d/0%n", &index, &used) != 1 || subject[used] != '\0' || used == 0)
@@ -60,7 +60,7 @@ static bool flow_is_hw(const json_t *value)
 static void count_flow(struct dp_sim *sim, const char *kind, const char *subject,
                        const json_t *value, int by)
 {
-    int port = port_index(sim, subject);
+    int port = sim_port_index(sim, subject);
     if (port >= 0 && strcmp(kind, "tc.flower") == 0 && flow_is_hw(value))
         sim->flows[port] += by;
 }
@@ -253,7 +253,7 @@ static enum err_code observe_missing(const struct dp_sim *sim, const struct plan
 {
     for (size_t i = 0; i < plan->knob_count; i++) {
         const struct plan_knob *want = &plan->knobs[i];
-        if (strcmp(want->subject, "host") == 0 || port_index(sim, want->subject) >= 0)
+        if (strcmp(want->subject, "host") == 0 || sim_port_index(sim, want->subject) >= 0)
             continue;
         struct state_knob knob = {.kind = want->kind};
         snprintf(knob.subject, sizeof(knob.subject), "%s", want->subject);
@@ -278,7 +278,7 @@ static enum err_code sim_observe(struct dp *dp, const struct plan *plan, struct 
         const struct knob_kind *kind;
         char subject[PORT_ID_SIZE], id[KNOB_ID_SIZE];
         if (!key_split(key, &kind, subject, id) ||
-            (strcmp(subject, "host") != 0 && port_index(sim, subject) < 0))
+            (strcmp(subject, "host") != 0 && sim_port_index(sim, subject) < 0))
             continue;
         if (plan != NULL && !kind->is_set && !plan_names(plan, kind, subject, id))
             continue;
@@ -291,89 +291,6 @@ static enum err_code sim_observe(struct dp *dp, const struct plan *plan, struct 
     *out = state;
     state_init(&state);
     return ERR_OK;
-}
-
-/* Check and apply ----------------------------------------------------------------------------- */
-
-static enum err_code sim_check(struct dp *dp, const struct plan_step *step, struct err *err)
-{
-    struct dp_sim *sim = (struct dp_sim *)dp;
-    const struct sim_kind *kind = sim_kind_get(step->kind->name);
-    if (kind == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "the simulator has no knob %s", step->kind->name);
-    bool host = strcmp(step->subject, "host") == 0;
-    if (!host && port_index(sim, step->subject) < 0)
-        return err_set(err, ERR_NOT_FOUND, "port %s is not there", step->subject);
-    if (host != (strncmp(kind->name, "host.", 5) == 0))
-        return err_set(err, ERR_INVALID, "%s is no knob of %s", kind->name, step->subject);
-    if (sim_has_fault(sim, SIM_FAULT_REFUSE, step->kind))
-        return err_set(err, ERR_UNSUPPORTED, "%s: the driver of %s does not have it", kind->name,
-                       step->subject);
-    if (sim->config.no_pfc && strcmp(kind->name, "dcb.pfc") == 0)
-        return err_set(err, ERR_UNSUPPORTED, "%s: the driver of %s has no PFC", kind->name,
-                       step->subject);
-    if (step->op == STEP_REMOVE && !step->kind->is_set && step->kind->view != KNOB_VIEW_NEXT_BOOT)
-        return err_set(err, ERR_INVALID, "%s of %s can be changed but not removed", kind->name,
-                       step->subject);
-    json_t *taken = NULL;
-    enum err_code code =
-        kind->check(sim, step->id, step->op == STEP_REMOVE ? NULL : step->to, &taken, err);
-    json_decref(taken);
-    if (code != ERR_OK)
-        (void)err_context(err, "%s", step->subject);
-    return code;
-}
-
-static enum err_code apply_step(struct dp_sim *sim, const struct plan_step *step, struct err *err)
-{
-    const struct sim_kind *kind = sim_kind_get(step->kind->name);
-    bool removing = step->op == STEP_REMOVE;
-    OWN(json) json_t *taken = NULL;
-    enum err_code code = kind->check(sim, step->id, removing ? NULL : step->to, &taken, err);
-    if (code != ERR_OK)
-        return code;
-    if (removing && sim_get(sim, kind->name, step->subject, step->id) == NULL)
-        return ERR_OK;
-    if (kind->relate != NULL) {
-        code = kind->relate(sim, step->subject, step->id, taken, err);
-        if (code != ERR_OK) {
-            (void)err_context(err, "%s", step->subject);
-            return code;
-        }
-    }
-    if (sim_put(sim, kind->name, step->subject, step->id, taken, err))
-        return ERR_NOMEM;
-    if (!removing && step->strict && !json_equal(taken, step->to)) {
-        OWN(str) char *asked = json_canonical(step->to, NULL);
-        OWN(str) char *shown = json_canonical(taken, NULL);
-        return err_set(err, ERR_IO, "%s: %s: kernel took %s but shows %s", step->subject,
-                       kind->name, asked, shown);
-    }
-    return ERR_OK;
-}
-
-static enum err_code sim_apply(struct dp *dp, const struct plan_step *step, struct err *err)
-{
-    struct dp_sim *sim = (struct dp_sim *)dp;
-    sim->apply_count++;
-    enum err_code code = sim_check(dp, step, err);
-    if (code != ERR_OK)
-        return code;
-    if (sim_has_fault(sim, SIM_FAULT_IGNORE, step->kind))
-        return ERR_OK;
-    bool fails = sim->fail_all || sim_has_fault(sim, SIM_FAULT_FAIL, step->kind) ||
-                 sim_has_fault(sim, SIM_FAULT_FAIL_STEP, step->kind);
-    if (sim->fail_in > 0 && --sim->fail_in == 0)
-        fails = true;
-    if (!fails)
-        return apply_step(sim, step, err);
-    if (sim->fail_after && !sim->fail_all) {
-        code = apply_step(sim, step, err);
-        if (code != ERR_OK)
-            return code;
-    }
-    return err_set_errno(err, ERR_IO, EIO, "%s %s %s: injected fault", step->subject,
-                         step->kind->name, step->id);
 }
 
 /* Events, life, faults ------------------------------------------------------------------------ */
@@ -396,7 +313,7 @@ static enum err_code sim_drain(struct dp *dp, bool *out_changed, struct err *err
 static enum err_code sim_link(struct dp *dp, const char *subject, bool *out_up, struct err *err)
 {
     const struct dp_sim *sim = (struct dp_sim *)dp;
-    if (port_index(sim, subject) < 0)
+    if (sim_port_index(sim, subject) < 0)
         return err_set(err, ERR_NOT_FOUND, "port %s is not there", subject);
     *out_up = sim_link_is_up(sim, subject);
     return ERR_OK;
@@ -419,6 +336,7 @@ static const struct dp_ops sim_ops = {
     .observe = sim_observe,
     .check = sim_check,
     .apply = sim_apply,
+    .apply_run = sim_apply_run,
     .link = sim_link,
     .event_fd = sim_event_fd,
     .inventory_stale = sim_inventory_stale,
@@ -480,7 +398,7 @@ enum err_code dp_sim_poke(struct dp *dp, const char *kind, const char *subject, 
     struct dp_sim *sim = (struct dp_sim *)dp;
     if (knob_kind_get(kind) == NULL)
         return err_set(err, ERR_NOT_FOUND, "there is no knob kind %s", kind);
-    if (strcmp(subject, "host") != 0 && port_index(sim, subject) < 0)
+    if (strcmp(subject, "host") != 0 && sim_port_index(sim, subject) < 0)
         return err_set(err, ERR_NOT_FOUND, "port %s is not there", subject);
     if (sim_put(sim, kind, subject, id, value, err))
         return ERR_NOMEM;

@@ -5,10 +5,10 @@
  */
 #include "datapath/linux.h"
 
-#include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "datapath/nl/ethtool.h"
+#include "datapath/nl/nlx_run.h"
 #include "datapath/nl/tc_flower.h"
 #include "datapath/nl/tc_qdisc.h"
 
@@ -97,19 +97,30 @@ static enum err_code observe(struct dp_linux *dp, const struct dp_port *port, co
     return code != ERR_OK ? code : observe_hook(dp, port, false, out, err);
 }
 
-static enum err_code check_offload(struct dp_linux *dp, const struct dp_port *port, struct err *err)
+static enum err_code ask_offload(struct dp_linux *dp, const struct dp_port *port, struct err *err)
 {
     struct nlx *genl;
     struct ethtool_tc_offload offload = {0};
+    if (dp->offload.ifindex == port->ifindex)
+        return ERR_OK;
     enum err_code code = linux_genl(dp, &genl, err);
     if (code == ERR_OK)
         code = ethtool_tc_offload_get(genl, port->ifname, &offload, err);
     if (code != ERR_OK && code != ERR_UNSUPPORTED)
         return code;
-    if (!offload.possible)
+    dp->offload = (struct dp_offload){port->ifindex, offload.possible, offload.active};
+    return ERR_OK;
+}
+
+static enum err_code check_offload(struct dp_linux *dp, const struct dp_port *port, struct err *err)
+{
+    enum err_code code = ask_offload(dp, port, err);
+    if (code != ERR_OK)
+        return code;
+    if (!dp->offload.possible)
         return err_set(err, ERR_UNSUPPORTED, "%s has no flow table (no hw-tc-offload)",
                        port->ifname);
-    if (!offload.active)
+    if (!dp->offload.active)
         return err_set(err, ERR_UNSUPPORTED, "hw-tc-offload of %s is off", port->ifname);
     return ERR_OK;
 }
@@ -145,6 +156,19 @@ static enum err_code remove_ours(struct dp_linux *dp, const struct dp_port *port
     return ERR_OK;
 }
 
+/* The kernel's refusal of a filter in our words; ERR_OK: it did not refuse. */
+static enum err_code refused(struct err *problem, struct err *err)
+{
+    if (problem->code == ERR_LIMIT)
+        (void)err_context(problem, "flow table full");
+    /* EINVAL "Parent Qdisc doesn't exists", ENOENT: no flower or no such action in this kernel. */
+    if (problem->code == ERR_NOT_FOUND)
+        problem->code = ERR_UNSUPPORTED;
+    if (problem->code != ERR_OK && err != NULL)
+        *err = *problem;
+    return problem->code;
+}
+
 static enum err_code set(struct dp_linux *dp, const struct dp_port *port,
                          const struct flower_found *found, const struct plan_step *step,
                          struct err *err)
@@ -163,14 +187,7 @@ static enum err_code set(struct dp_linux *dp, const struct dp_port *port,
     struct err problem = ERR_INIT;
     code = tc_flower_set(dp->route, port->ifindex, egress, label, &value, found->present[family],
                          &problem);
-    if (code == ERR_LIMIT)
-        (void)err_context(&problem, "flow table full");
-    /* EINVAL "Parent Qdisc doesn't exists", ENOENT: no flower or no such action in this kernel. */
-    if (code == ERR_NOT_FOUND)
-        problem.code = code = ERR_UNSUPPORTED;
-    if (code != ERR_OK && err != NULL)
-        *err = problem;
-    return code != ERR_OK ? code : remove_ours(dp, port, found, family, err);
+    return code != ERR_OK ? refused(&problem, err) : remove_ours(dp, port, found, family, err);
 }
 
 /* Where nothing stands nothing is looked for: a filter made meanwhile is a conflict in the kernel.
@@ -190,6 +207,72 @@ static enum err_code apply(struct dp_linux *dp, const struct dp_port *port,
                                    : set(dp, port, &found, step, err);
 }
 
+/* One filter of a run: what takes its place, or the key of what goes. */
+struct rule_change {
+    bool egress, remove, replace;
+    uint32_t label;
+    struct flower_value value; /* of a removal only its family counts */
+};
+
+struct changes {
+    const struct dp_port *port;
+    struct rule_change *items; /* owned */
+    size_t count;
+};
+
+static struct nl_msg *make_change(void *arg, size_t i)
+{
+    const struct changes *changes = arg;
+    const struct rule_change *change = &changes->items[i];
+    int ifindex = changes->port->ifindex;
+    return change->remove
+               ? tc_flower_encode_del(ifindex, change->egress, change->value.ipv6, change->label)
+               : tc_flower_encode(ifindex, change->egress, change->label, &change->value,
+                                  change->replace);
+}
+
+/* False: not one request's work (another family, more than our form tells): apply() does it. */
+static bool plan_change(const struct plan_step *step, struct rule_change *out)
+{
+    struct flower_value from;
+    bool has_from = step->from != NULL;
+    *out = (struct rule_change){.remove = step->op == STEP_REMOVE, .replace = has_from};
+    if (flower_id_parse(step->id, &out->egress, &out->label, NULL) ||
+        (has_from && flower_value_from_json(step->from, &from, NULL)))
+        return false;
+    if (out->remove) {
+        out->value = from;
+        return has_from;
+    }
+    return flower_value_from_json(step->to, &out->value, NULL) == ERR_OK &&
+           (!has_from || from.ipv6 == out->value.ipv6);
+}
+
+static enum err_code apply_run(struct dp_linux *dp, const struct dp_port *port,
+                               const struct plan_step *steps, size_t count, struct dp_progress *out,
+                               struct err *err)
+{
+    struct changes changes = {.port = port, .items = calloc(count, sizeof(struct rule_change))};
+    struct err problem = ERR_INIT;
+    struct nlx_run did = {0};
+    *out = (struct dp_progress){0};
+    if (changes.items == NULL)
+        return err_nomem(err);
+    while (changes.count < count &&
+           plan_change(&steps[changes.count], &changes.items[changes.count]))
+        changes.count++;
+    if (changes.count > 0 && nlx_run(dp->route, make_change, &changes, changes.count,
+                                     DP_DEADLINE_MS, &did, &problem) == ERR_OK)
+        did.failed = did.begun;
+    free(changes.items);
+    *out = (struct dp_progress){.begun = did.begun, .failed = did.failed};
+    if (steps[0].op != STEP_REMOVE)
+        return refused(&problem, err);
+    if (problem.code != ERR_OK && err != NULL)
+        *err = problem;
+    return problem.code;
+}
+
 static bool same(const json_t *live, const json_t *want)
 {
     struct flower_value is, wanted;
@@ -203,5 +286,6 @@ const struct linux_knob knob_flower = {
     .observe = observe,
     .check = check,
     .apply = apply,
+    .apply_run = apply_run,
     .same = same,
 };

@@ -42,6 +42,12 @@ struct dp_representor {
     char port_name[DP_REPRESENTOR_NAME_MAX]; /* "pf0vf3" */
 };
 
+/* The hw-tc-offload flag, asked once a look: a plan may have thousands of filters of one port. */
+struct dp_offload {
+    int ifindex; /* 0 = not asked yet */
+    bool possible, active;
+};
+
 struct dp_linux {
     struct dp base;
     char *root;     /* owned, "" in real life */
@@ -57,7 +63,8 @@ struct dp_linux {
     size_t port_count;
     struct dp_representor *representors; /* owned; of the last scan */
     size_t representor_count;
-    struct aside *aside; /* reads that may hang */
+    struct dp_offload offload; /* of the port that was asked about last, since the last look */
+    struct aside *aside;       /* reads that may hang */
 };
 
 /* Looks again which ports there are. problems (may be NULL): what could not be listed, appended. */
@@ -70,6 +77,18 @@ ERR_MUST_CHECK enum err_code linux_port(struct dp_linux *dp, const char *id,
 /* dp.h's link(): the carrier; a port that is set down has none. */
 ERR_MUST_CHECK enum err_code linux_link(struct dp *dp, const char *subject, bool *out_up,
                                         struct err *err);
+/* A call has one deadline, however many requests it makes. */
+void linux_start_deadline(struct dp_linux *dp);
+bool linux_is_host(const char *kind); /* a kind of the host, not of a port */
+
+/* dp.h's check(), apply() and apply_run(): linux_apply.c. */
+ERR_MUST_CHECK enum err_code linux_check(struct dp *dp, const struct plan_step *step,
+                                         struct err *err);
+ERR_MUST_CHECK enum err_code linux_apply(struct dp *dp, const struct plan_step *step,
+                                         struct err *err);
+ERR_MUST_CHECK enum err_code linux_apply_run(struct dp *dp, const struct plan_step *steps,
+                                             size_t count, struct dp_progress *out,
+                                             struct err *err);
 ERR_MUST_CHECK enum err_code linux_genl(struct dp_linux *dp, struct nlx **out, struct err *err);
 ERR_MUST_CHECK enum err_code linux_inventory(struct dp *dp, json_t **out, struct err *err);
 
@@ -130,6 +149,12 @@ struct linux_knob {
     /* Sets; dp_linux reads back and compares. step->from is what is there now, NULL = nothing. */
     enum err_code (*apply)(struct dp_linux *dp, const struct dp_port *port,
                            const struct plan_step *step, struct err *err);
+    /* As apply, for several steps of one op on one port, until one fails or the time is over: *out
+     * as dp.h's, set in every case. begun 0 and ERR_OK: the first one is for apply() alone. NULL:
+     * they do not go together. */
+    enum err_code (*apply_run)(struct dp_linux *dp, const struct dp_port *port,
+                               const struct plan_step *steps, size_t count, struct dp_progress *out,
+                               struct err *err);
     /* Whether the kernel cannot tell the two values apart (its unit is coarser than ours, or the
      * wanted one leaves something to the driver); NULL: only equal ones are the same. */
     bool (*same)(const json_t *live, const json_t *want);

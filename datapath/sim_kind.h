@@ -81,6 +81,16 @@ ERR_MUST_CHECK enum err_code sim_remove_all(struct dp_sim *sim, const char *kind
                                             const char *subject, struct err *err);
 bool sim_foreign_flows(const struct dp_sim *sim, const char *subject);
 
+int sim_port_index(const struct dp_sim *sim, const char *subject); /* -1 = there is none */
+
+/* dp.h's check(), apply() and apply_run(): sim_apply.c. */
+ERR_MUST_CHECK enum err_code sim_check(struct dp *dp, const struct plan_step *step,
+                                       struct err *err);
+ERR_MUST_CHECK enum err_code sim_apply(struct dp *dp, const struct plan_step *step,
+                                       struct err *err);
+ERR_MUST_CHECK enum err_code sim_apply_run(struct dp *dp, const struct plan_step *steps,
+                                           size_t count, struct dp_progress *out, struct err *err);
+
 /* Whether a fault of that kind is on for the knob; for FAIL_STEP: for the current apply call. */
 bool sim_has_fault(const struct dp_sim *sim, enum sim_fault_kind kind,
                    const struct knob_kind *knob);

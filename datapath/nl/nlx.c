@@ -214,10 +214,23 @@ static enum err_code wait_readable(struct exchange *x, struct err *err)
     }
 }
 
-/* Makes the buffer large enough for the next datagram. */
-static enum err_code make_room(struct nlx *nlx, struct err *err)
+static ssize_t peek(const struct nlx *nlx)
 {
-    ssize_t need = recv(nlx->fd, nlx->buffer, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+    return recv(nlx->fd, nlx->buffer, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+}
+
+/* Waits for the next datagram and makes the buffer large enough for it. Mostly it is there already:
+ * the kernel answers inside sendmsg(2). */
+static enum err_code make_room(struct exchange *x, struct err *err)
+{
+    struct nlx *nlx = x->nlx;
+    ssize_t need = peek(nlx);
+    if (need < 0 && errno == EAGAIN) {
+        enum err_code code = wait_readable(x, err);
+        if (code != ERR_OK)
+            return code;
+        need = peek(nlx);
+    }
     if (need < 0 || (size_t)need <= nlx->buffer_size)
         return ERR_OK; /* the errors come again with the real receive */
     if (need > NLX_REPLY_MAX)
@@ -236,9 +249,7 @@ static enum err_code receive(struct exchange *x, size_t *out_len, struct err *er
 {
     struct nlx *nlx = x->nlx;
     *out_len = 0;
-    enum err_code code = wait_readable(x, err);
-    if (code == ERR_OK)
-        code = make_room(nlx, err);
+    enum err_code code = make_room(x, err);
     if (code != ERR_OK)
         return code;
     struct sockaddr_nl from = {0};

@@ -24,7 +24,7 @@
 #define NLX_REPLY_MAX   (1024 * 1024) /* bytes of one datagram from the kernel */
 #define NLX_DUMP_TRIES  5             /* of a dump that changes under our hands */
 #define NLX_WARNING_MAX 160
-#define NLX_BATCH_MAX   16 /* requests of one batch */
+#define NLX_BATCH_MAX   64 /* requests of one batch */
 
 struct nlx;
 

@@ -158,6 +158,23 @@ struct nl_msg *tc_flower_encode(int ifindex, bool egress, uint32_t handle,
     return msg;
 }
 
+static struct nl_msg *flower_by_key(uint16_t type, int ifindex, bool egress, bool ipv6,
+                                    uint32_t handle)
+{
+    const struct tcmsg header = flower_header(ifindex, egress, ipv6, handle);
+    struct nl_msg *msg = nlx_msg_new(type, 0, &header, sizeof(header), 64);
+    if (msg != NULL && nla_put_string(msg, TCA_KIND, "flower") < 0) {
+        nlmsg_free(msg);
+        msg = NULL;
+    }
+    return msg;
+}
+
+struct nl_msg *tc_flower_encode_del(int ifindex, bool egress, bool ipv6, uint32_t handle)
+{
+    return flower_by_key(RTM_DELTFILTER, ifindex, egress, ipv6, handle);
+}
+
 static bool action_same(const struct flower_action *a, const struct flower_action *b)
 {
     if (a->kind != b->kind)
@@ -254,18 +271,6 @@ enum err_code tc_flower_list(struct nlx *nlx, int ifindex, bool egress, struct f
     return ERR_OK;
 }
 
-static struct nl_msg *flower_by_key(uint16_t type, int ifindex, bool egress, bool ipv6,
-                                    uint32_t handle)
-{
-    const struct tcmsg header = flower_header(ifindex, egress, ipv6, handle);
-    struct nl_msg *msg = nlx_msg_new(type, 0, &header, sizeof(header), 64);
-    if (msg != NULL && nla_put_string(msg, TCA_KIND, "flower") < 0) {
-        nlmsg_free(msg);
-        msg = NULL;
-    }
-    return msg;
-}
-
 /* ENOENT: no such filter; EINVAL: no clsact, or no filter of this preference at all. */
 static bool is_absent(const struct nlx_item *item)
 {
@@ -322,6 +327,6 @@ enum err_code tc_flower_set(struct nlx *nlx, int ifindex, bool egress, uint32_t 
 enum err_code tc_flower_del(struct nlx *nlx, int ifindex, bool egress, bool ipv6, uint32_t handle,
                             struct err *err)
 {
-    OWN(nl_msg) struct nl_msg *msg = flower_by_key(RTM_DELTFILTER, ifindex, egress, ipv6, handle);
+    OWN(nl_msg) struct nl_msg *msg = tc_flower_encode_del(ifindex, egress, ipv6, handle);
     return msg == NULL ? err_nomem(err) : nlx_txn(nlx, msg, NULL, NULL, err);
 }

@@ -52,6 +52,7 @@ bool tc_flower_same(const struct flower_value *a, const struct flower_value *b);
 
 struct nl_msg *tc_flower_encode(int ifindex, bool egress, uint32_t handle,
                                 const struct flower_value *value, bool replace);
+struct nl_msg *tc_flower_encode_del(int ifindex, bool egress, bool ipv6, uint32_t handle);
 enum flower_entry {
     FLOWER_ENTRY_NONE = 0, /* of another interface, or the head of a preference */
     FLOWER_ENTRY_FILTER,

@@ -12,7 +12,7 @@ SETTLE_S = 5
 
 def flower_row(r):
     where = {"no": "software", "only": "the test NIC's flow table"}[r["hw"]]
-    print(f"  {r['rules']} rules in {where}: {r['ours_ms']} ms (check, apply, each read back, all observed "
+    print(f"  {r['rules']} rules in {where}: {r['ours_ms']} ms (check, apply, read back, all observed "
           f"again); tc -b and tc's list {r['tc_ms']} ms: {r['ours_ms'] / r['tc_ms']:.2f} x tc")
 
 

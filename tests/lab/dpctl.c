@@ -86,37 +86,49 @@ static enum err_code read_plan(const char *path, struct plan **out, struct err *
     return code;
 }
 
-static int undo(struct dp *dp, const struct plan_steps *steps, size_t done)
+static bool undo_all(struct dp *dp, const struct plan_steps *back)
 {
-    int rc = 1;
-    for (size_t i = done; i-- > 0;) {
-        struct plan_step back = {0};
-        struct err err = ERR_INIT;
-        enum err_code code = plan_step_undo(&steps->items[i], &back, &err);
-        if (code == ERR_OK)
-            code = dp_apply(dp, &back, &err);
-        if (code != ERR_OK)
-            rc = fail("undo", &err) + 3;
-        plan_step_release(&back);
-    }
-    puts(rc == 1 ? "all was taken back" : "not all was taken back");
-    return rc;
+    struct err err = ERR_INIT;
+    struct dp_progress did;
+    bool all = true;
+    for (size_t i = 0; i < back->count; i += did.begun)
+        if (dp_apply_run(dp, &back->items[i], back->count - i, &did, &err)) {
+            fail("undo", &err);
+            all = false;
+        }
+    return all;
+}
+
+static int undo(struct dp *dp, const struct plan_steps *steps, size_t begun)
+{
+    OWN_STEPS struct plan_steps back = {.items = calloc(begun + 1, sizeof(struct plan_step))};
+    struct err err = ERR_INIT;
+    bool all = back.items != NULL;
+    for (size_t i = begun; all && i-- > 0; back.count++)
+        all = plan_step_undo(&steps->items[i], &back.items[back.count], &err) == ERR_OK;
+    all = all && undo_all(dp, &back);
+    puts(all ? "all was taken back" : "not all was taken back");
+    return all ? 1 : 4;
 }
 
 static int run_steps(struct dp *dp, const struct plan_steps *steps, bool change)
 {
     struct err err = ERR_INIT;
+    struct dp_progress did;
     for (size_t i = 0; i < steps->count; i++)
         if (dp_check(dp, &steps->items[i], &err))
             return fail("check", &err);
-    for (size_t i = 0; change && i < steps->count; i++) {
-        char text[256];
-        plan_step_describe(&steps->items[i], text, sizeof(text));
-        if (dp_apply(dp, &steps->items[i], &err)) {
-            fail("apply", &err);
-            return undo(dp, steps, i + 1);
+    for (size_t i = 0; change && i < steps->count; i += did.begun) {
+        enum err_code code = dp_apply_run(dp, &steps->items[i], steps->count - i, &did, &err);
+        for (size_t k = i; k < i + did.failed; k++) {
+            char text[256];
+            plan_step_describe(&steps->items[k], text, sizeof(text));
+            puts(text);
         }
-        puts(text);
+        if (code != ERR_OK) {
+            fail("apply", &err);
+            return undo(dp, steps, i + did.begun);
+        }
     }
     return 0;
 }

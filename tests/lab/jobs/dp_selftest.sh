@@ -180,12 +180,12 @@ is "and stands" "$(tc qdisc show dev solar0 root | grep -c 'tbf 7:')" 1
 tc qdisc del dev solar0 root
 
 # ---- the flow table
-flows() { # COUNT: hardware rows 1..COUNT
-    set -- "$1" 1
+flows() { # COUNT [PRIORITY]: hardware rows 1..COUNT
+    set -- "$1" 1 "${2-3}"
     knobs=''
     while [ "$2" -le "$1" ]; do
-        knobs="$knobs,$(knob tc.flower "ingress/$2" "$(flower "$2" $(($2 % 64)) '{"priority":3}' only)")"
-        set -- "$1" $(($2 + 1))
+        knobs="$knobs,$(knob tc.flower "ingress/$2" "$(flower "$2" $(($2 % 64)) "{\"priority\":$3}" only)")"
+        set -- "$1" $(($2 + 1)) "$3"
     done
     printf '{"knobs":[%s%s]}' "$(knob tc.clsact '' true)" "$knobs" >$WORK/flows
 }
@@ -208,6 +208,39 @@ plan none
 ok "the flow table is emptied" apply none
 is "no row is left" "$(peek solar0 tcam_used)" 0
 is "no hook is left" "$(tc qdisc show dev solar0 clsact | grep -c clsact)" 0
+
+# ---- many filters at once
+flows 12
+refused "the table is full in the middle of many" "flow table full.*TCAM" apply flows
+is "and the rows before and behind it are gone" "$(peek solar0 tcam_used)" 0
+is "with the hook" "$(tc qdisc show dev solar0 clsact | grep -c clsact)" 0
+poke solar0 tcam_entries 16
+tc qdisc add dev solar0 clsact
+tc filter add dev solar0 ingress pref 100 handle 9 protocol ip flower skip_hw ip_proto tcp action pass
+refused "a filter of somebody else among them is a conflict" "ingress/9.*not ours" apply flows
+is "and alone is left" "$(tc -j filter show dev solar0 ingress | jq -c '[.[].options.handle//empty]')" '[9]'
+tc qdisc del dev solar0 clsact
+ok "many are made" apply flows
+is "in the NIC" "$(tc filter show dev solar0 ingress | grep -c '^  in_hw ')" 12
+ok "and again: nothing is to be done" sh -c "[ '$(dpctl steps $WORK/flows)' = '[]' ]"
+flows 12 5
+ok "all are changed" apply flows
+is "to another priority" "$(tc -j filter show dev solar0 ingress |
+    jq -c '[.[].options.actions//empty|.[].priority]|unique')" '[":5"]'
+is "in their rows" "$(peek solar0 tcam_used)" 12
+poke solar0 fail_flower_set 1
+flows 12 6
+refused "one that the NIC refuses is named" "tc.flower ingress/1:.*Input/output" apply flows
+is "and all are as before" "$(tc -j filter show dev solar0 ingress |
+    jq -c '[.[].options.actions//empty|.[].priority]|unique')" '[":5"]'
+plan none
+ok "and all are removed" apply none
+is "no row is left of many" "$(peek solar0 tcam_used)" 0
+poke solar0 op_delay_ms 600
+ok "a driver that takes longer for all than a call may take" apply flows
+poke solar0 op_delay_ms 0
+is "gets them in several" "$(peek solar0 tcam_used)" 12
+ok "and rid of them" apply none
 
 # ---- a slow driver, a vanishing device
 poke solar0 op_delay_ms 7000

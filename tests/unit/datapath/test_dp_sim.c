@@ -185,6 +185,32 @@ static void the_nth_change_fails(void **state)
     assert_int_equal(dp_sim_apply_count(dp), 7);
 }
 
+static void a_run_goes_on_behind_a_step_that_fails(void **state)
+{
+    (void)state;
+    OWN(dp) struct dp *dp = sim(&(struct dp_sim_config){.port_count = 1});
+    struct err err = ERR_INIT;
+    struct dp_progress did;
+    struct plan_step steps[] = {
+        make_step("tc.clsact", P0, "", "true", false),
+        make_step("tc.flower", P0, "egress/1", FLOWER("00000001", "no"), false),
+        make_step("tc.flower", P0, "egress/2", FLOWER("00000002", "no"), false),
+        make_step("tc.flower", P0, "egress/3", FLOWER("00000003", "no"), false),
+    };
+    assert_ok(dp_apply_run(dp, steps, 4, &did, &err));
+    assert_int_equal(did.begun, 1); /* another kind is another run */
+    assert_int_equal(did.failed, 1);
+    dp_sim_fail_apply(dp, 2, false);
+    assert_fails(dp_apply_run(dp, steps + 1, 3, &did, &err), ERR_IO);
+    assert_contains(err.text, "egress/2");
+    assert_int_equal(did.begun, 3);
+    assert_int_equal(did.failed, 1);
+    assert_shows(dp, "tc.flower", P0, "egress/2", "absent");
+    assert_shows(dp, "tc.flower", P0, "egress/3", FLOWER("00000003", "no"));
+    for (size_t i = 0; i < 4; i++)
+        plan_step_release(&steps[i]);
+}
+
 static bool is_readable(struct dp *dp)
 {
     struct pollfd pfd = {.fd = dp_event_fd(dp), .events = POLLIN};
@@ -326,6 +352,7 @@ int main(void)
         cmocka_unit_test(the_flow_table_ends),
         cmocka_unit_test(rates_are_floored_when_told),
         cmocka_unit_test(the_nth_change_fails),
+        cmocka_unit_test(a_run_goes_on_behind_a_step_that_fails),
         cmocka_unit_test(a_poke_is_an_event),
         cmocka_unit_test(faults_are_named_by_a_text),
         cmocka_unit_test(a_step_fails_by_its_number_once),
