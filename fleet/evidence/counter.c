@@ -34,7 +34,7 @@ static bool matches(const char *pattern, struct slice name, struct counter *out)
 
 bool counter_find(struct slice name, struct counter *out)
 {
-    for (size_t i = 0; i < counter_row_count; i++) {
+    for (size_t i = 0; name.len > 0 && i < counter_row_count; i++) {
         const struct counter_row *row = &counter_rows[i];
         *out = (struct counter){.prio = -1, .queue = -1};
         if (row->pattern[0] != name.at[0] && row->pattern[0] != '*')

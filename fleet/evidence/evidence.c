@@ -64,6 +64,7 @@ enum err_code evidence_read(const char *name, const char *bytes, size_t len, str
     e->line_count = lines.count;
     e->truncated = lines.truncated;
     job_walk(&job);
+    job_growth(&job);
     lines_release(&lines);
     if (job.nomem || e->findings.nomem)
         return err_nomem(err);

@@ -4,13 +4,14 @@
  * "NIC statistics:" and then "     name: value" rows; standard groups ("Standard stats for eth0:")
  * have "group-name: value". A grep loses the headline: a row is then known by its counter's name.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "fleet/evidence/counter.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules.h"
 
-#define QUEUE_TAG_MAX 16
+#define DISCARDS_FEW 100000 /* one in as many packets, and fewer, is a note only */
 
 static bool is_name(struct slice name)
 {
@@ -31,6 +32,9 @@ static bool split_row(struct slice line, struct slice *name, struct slice *value
     struct slice tag, rest;
     uint64_t number;
     *queue = -1;
+    const char *tagged = slice_find(line, "ethtool_-S_"); /* grep with file names */
+    if (tagged != NULL && slice_split(line, ':', &tag, &rest))
+        line = slice_trim(rest);
     if (slice_skip(&line, "[") && slice_split(line, ']', &tag, &rest)) {
         if (!slice_uint(tag, &number) || number > 9999)
             return false;
@@ -55,7 +59,8 @@ static bool known_row(struct slice line)
     int queue;
     if (!split_row(line, &name, &value, &queue) || !counter_find(name, &counter))
         return false;
-    return number_read(value).kind == NUMBER_INTEGER && counter.width == 0;
+    return number_read(value).kind == NUMBER_INTEGER && counter.width == 0 &&
+           counter.class != COUNTER_RDMA && counter.class != COUNTER_RDMA_RETRY;
 }
 
 static bool any_row(struct slice line)
@@ -68,15 +73,25 @@ static bool any_row(struct slice line)
 /* rx_ and tx_ rows of a driver that the table does not hold. */
 static bool likely_row(struct slice line)
 {
+    struct slice name, value;
+    struct counter counter;
+    int queue;
+    if (split_row(line, &name, &value, &queue) && counter_find(name, &counter))
+        return false; /* one of another tool */
     return (slice_starts(line, "rx_") || slice_starts(line, "tx_") || slice_starts(line, "port.") ||
             slice_starts(line, "[0]: ")) &&
            any_row(line);
 }
 
+static bool is_headline(struct slice line)
+{
+    return slice_is(line, "NIC statistics:") || slice_starts(line, "Standard stats for ");
+}
+
 static bool begins(const struct evidence_job *job, size_t i)
 {
     struct slice line = job_line(job, i);
-    if (slice_is(line, "NIC statistics:") || slice_starts(line, "Standard stats for "))
+    if (is_headline(line))
         return true;
     return known_row(line) || likely_row(line);
 }
@@ -97,45 +112,145 @@ static void set_subject(struct evidence_job *job)
     }
 }
 
-/* What the rules want to know of the whole section. */
+/* What the rules want to know of a whole section. */
 struct seen {
-    bool done[COUNTER_STORM + 1]; /* a counter of the class was judged: one of two names counts */
+    struct {
+        uint64_t value;
+        size_t line;
+        struct slice name;
+    } worst[COUNTER_CLASSES]; /* two names of one counter are one: the larger stays */
+    uint64_t paused[8];       /* frames either way */
+    uint64_t discarded[8];
+    size_t discarded_line[8];
+    uint64_t packets; /* received */
 };
 
-static void judge(struct evidence_job *job, size_t line, struct slice name, uint64_t value,
-                  struct seen *seen)
+static void see(struct seen *seen, size_t line, struct slice name, uint64_t value)
 {
     struct counter counter;
-    if (!counter_find(name, &counter) || value == 0)
+    if (!counter_find(name, &counter) || value == 0 || counter.queue >= 0)
         return;
-    if (counter.class == COUNTER_FCS && !seen->done[COUNTER_FCS]) {
-        seen->done[COUNTER_FCS] = true;
-        put_finding(job, line, RULE_FCS_ERRORS, "%.*s is %llu: frames with a wrong check sequence",
-                    (int)name.len, name.at, (unsigned long long)value);
+    if (counter.class == COUNTER_PRIO_PAUSE && counter.prio >= 0)
+        seen->paused[counter.prio] |= value;
+    if (counter.class == COUNTER_PRIO_DISCARD && counter.prio >= 0 &&
+        value > seen->discarded[counter.prio]) {
+        seen->discarded[counter.prio] = value;
+        seen->discarded_line[counter.prio] = line;
     }
+    if (counter.prio < 0 && slice_starts(name, "rx") && slice_has(name, "packets") &&
+        value > seen->packets)
+        seen->packets = value;
+    if (value > seen->worst[counter.class].value) {
+        seen->worst[counter.class].value = value;
+        seen->worst[counter.class].line = line;
+        seen->worst[counter.class].name = name;
+    }
+}
+
+static void see_packets(struct seen *seen, struct slice name, uint64_t value)
+{
+    static const char *const names[] = {"rx_total_frames", "rx_unicast", "rx_ucast_packets"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (slice_is(name, names[i]) && value > seen->packets)
+            seen->packets = value;
+    }
+    if (slice_is(name, "rx_packets") && value > seen->packets)
+        seen->packets = value;
+}
+
+/* Of a class: "NAME is N: words". */
+static const struct {
+    enum counter_class class;
+    const char *rule, *words;
+} judgements[] = {
+    {COUNTER_FCS, RULE_FCS_ERRORS, "frames arrived with a wrong check sequence"},
+    {COUNTER_SYMBOL, RULE_SYMBOL_ERRORS, "the link delivers symbols that do not exist"},
+    {COUNTER_LINK_PAUSE, RULE_LINK_PAUSE, "the whole link was paused (802.3x)"},
+    {COUNTER_STORM, RULE_PAUSE_STORM, "the device saw pause for longer than it should last"},
+    {COUNTER_PCI_ERROR, RULE_PCIE_SIGNAL, "the PCIe link had errors in its signal"},
+};
+
+static void judge_discards(struct evidence_job *job, const struct seen *seen)
+{
+    char subject[EVIDENCE_SUBJECT_MAX];
+    memcpy(subject, job->subject, sizeof(subject));
+    for (int prio = 0; prio < 8; prio++) {
+        size_t len = strlen(subject);
+        if (seen->discarded[prio] == 0 || len + 8 > sizeof(subject))
+            continue;
+        memcpy(job->subject, subject, len);
+        memcpy(job->subject + len, " prio ", 6);
+        job->subject[len + 6] = (char)('0' + prio);
+        job->subject[len + 7] = '\0';
+        put_finding(job, seen->discarded_line[prio],
+                    seen->paused[prio] > 0 ? RULE_LOSSLESS_DISCARD : RULE_RX_DISCARDS,
+                    "%llu frames of priority %d were dropped",
+                    (unsigned long long)seen->discarded[prio], prio);
+    }
+    memcpy(job->subject, subject, sizeof(subject));
+}
+
+static void judge(struct evidence_job *job, const struct seen *seen)
+{
+    for (size_t i = 0; i < sizeof(judgements) / sizeof(judgements[0]); i++) {
+        enum counter_class class = judgements[i].class;
+        struct slice name = seen->worst[class].name;
+        if (seen->worst[class].value > 0)
+            put_finding(job, seen->worst[class].line, judgements[i].rule, "%.*s is %llu: %s",
+                        (int)name.len, name.at, (unsigned long long)seen->worst[class].value,
+                        judgements[i].words);
+    }
+    uint64_t dropped = seen->worst[COUNTER_RX_DISCARD].value;
+    struct slice name = seen->worst[COUNTER_RX_DISCARD].name;
+    bool few = seen->packets / DISCARDS_FEW > dropped;
+    if (dropped > 0)
+        put_finding(job, seen->worst[COUNTER_RX_DISCARD].line,
+                    few ? RULE_RX_DISCARDS_FEW : RULE_RX_DISCARDS, "%.*s is %llu of %llu packets",
+                    (int)name.len, name.at, (unsigned long long)dropped,
+                    (unsigned long long)seen->packets);
+    judge_discards(job, seen);
+}
+
+/* mlx5 shows global pause while PFC is off and pause of priorities while it is on
+ * (en_stats.c, mlx5e_stats_grp_pfc). */
+static void put_pfc_mode(struct evidence_job *job, size_t i, struct slice name)
+{
+    if (slice_is(name, "rx_global_pause"))
+        put_text(job, i, "pfc_configured", slice_of("no"));
 }
 
 static size_t read(struct evidence_job *job, size_t i)
 {
-    struct seen seen = {.done = {false}};
+    struct seen seen = {.packets = 0};
     struct slice name, value;
     size_t first = i;
     int queue;
     set_subject(job);
     for (; i < job->line_count; i++) {
         struct slice line = job_line(job, i);
+        uint64_t number;
         if (line.len == 0)
             continue;
-        if (i > first && job_stops(job, i, &reader_ethtool_stats))
+        if (i > first && (job_stops(job, i, &reader_ethtool_stats) || is_headline(line)))
             break;
-        if (slice_is(line, "NIC statistics:"))
+        if (is_headline(line))
             continue;
         if (!split_row(line, &name, &value, &queue))
             break;
-        uint64_t number;
-        if (put_counter(job, i, name, value, &number) && queue < 0)
-            judge(job, i, name, number, &seen);
+        char subject[EVIDENCE_SUBJECT_MAX];
+        memcpy(subject, job->subject, sizeof(subject));
+        size_t len = strlen(subject);
+        if (queue >= 0)
+            snprintf(job->subject + len, sizeof(subject) - len, " queue %d", queue);
+        bool known = put_counter(job, i, name, value, &number);
+        memcpy(job->subject, subject, sizeof(subject));
+        if (!known || queue >= 0)
+            continue;
+        see(&seen, i, name, number);
+        see_packets(&seen, name, number);
+        put_pfc_mode(job, i, name);
     }
+    judge(job, &seen);
     return i;
 }
 

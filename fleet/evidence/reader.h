@@ -61,6 +61,8 @@ extern const struct evidence_reader *const evidence_readers[]; /* NULL-terminate
 
 /* The walk over the whole file; evidence_read() calls it. */
 void job_walk(struct evidence_job *job);
+/* What several samples in one file say together; after the walk. */
+void job_growth(struct evidence_job *job);
 
 /* The text of line i; empty behind the end. */
 struct slice job_line(const struct evidence_job *job, size_t i);

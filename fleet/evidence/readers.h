@@ -6,4 +6,32 @@
 
 #include "fleet/evidence/reader.h"
 
+extern const struct evidence_reader reader_dcb;
+extern const struct evidence_reader reader_devinfo;
+extern const struct evidence_reader reader_devlink_info;
+extern const struct evidence_reader reader_ethtool_info;
 extern const struct evidence_reader reader_ethtool_stats;
+extern const struct evidence_reader reader_flint;
+extern const struct evidence_reader reader_flint_query;
+extern const struct evidence_reader reader_ibdev2netdev;
+extern const struct evidence_reader reader_iblinkinfo;
+extern const struct evidence_reader reader_ibnetdiscover;
+extern const struct evidence_reader reader_ibping;
+extern const struct evidence_reader reader_ibstat;
+extern const struct evidence_reader reader_ibstatus;
+extern const struct evidence_reader reader_ibswinfo;
+extern const struct evidence_reader reader_interrupts;
+extern const struct evidence_reader reader_lspci;
+extern const struct evidence_reader reader_mlnx_qos;
+extern const struct evidence_reader reader_mlxconfig;
+extern const struct evidence_reader reader_opensm_log;
+extern const struct evidence_reader reader_perfquery;
+extern const struct evidence_reader reader_perftest;
+extern const struct evidence_reader reader_pingpong;
+extern const struct evidence_reader reader_rdma;
+extern const struct evidence_reader reader_rping;
+extern const struct evidence_reader reader_show_gids;
+extern const struct evidence_reader reader_sonic_pfc_counters;
+extern const struct evidence_reader reader_sonic_pfcwd;
+extern const struct evidence_reader reader_sysfs;
+extern const struct evidence_reader reader_tc;

@@ -109,11 +109,25 @@ static inline void check_findings(const char *file, const struct evidence *e,
     }
 }
 
-static inline void check_file(const struct expected_file *wanted)
+static inline void check_evidence(const struct evidence *e, const struct expected_file *wanted)
 {
-    OWN(evidence) struct evidence *e = evidence_of(wanted->file, wanted->kind);
     for (size_t i = 0; i < EXPECTED_MAX && wanted->facts[i].name != NULL; i++)
         check_fact(wanted->file, e, &wanted->facts[i]);
     check_findings(wanted->file, e, wanted->findings);
     assert_false(e->truncated);
+}
+
+static inline void check_file(const struct expected_file *wanted)
+{
+    OWN(evidence) struct evidence *e = evidence_of(wanted->file, wanted->kind);
+    check_evidence(e, wanted);
+}
+
+/* The file is its text. */
+static inline void check_text(const struct expected_file *wanted)
+{
+    OWN(evidence) struct evidence *e = evidence_of_text(wanted->file);
+    if (strcmp(e->kind, wanted->kind) != 0)
+        fail_msg("read as %s, wanted %s: %s", e->kind, wanted->kind, wanted->file);
+    check_evidence(e, wanted);
 }

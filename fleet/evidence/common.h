@@ -1,0 +1,26 @@
+#pragma once
+/*
+ * fleet/evidence/common.h - what several readers judge alike. Private to fleet/evidence/.
+ */
+
+#include "fleet/evidence/counter.h"
+#include "fleet/evidence/reader.h"
+
+/* "mlx5_0", "roceP2p1s0f0", "<RDMA-NIC-2>": letters, digits and _-.: up to 63 bytes. */
+bool is_device_name(struct slice s);
+/* "0000:3b:00.0" or "3b:00.0"; out (14 bytes) with the domain. */
+bool is_pci_address(struct slice s, char out[16]);
+
+/* Fact "firmware" on the job's subject; all zeros and such are unknown. A finding when the card's
+ * family has a known long-term release that is newer. */
+void put_firmware(struct evidence_job *job, size_t line, struct slice version);
+
+/* Findings of a port that does not carry traffic, by its physical state ("Polling", "5: LinkUp",
+ * "LINK_UP", "DISABLED"). "" = not told; `state` as the tool says it ("Active", "4: ACTIVE"). */
+void judge_port(struct evidence_job *job, size_t line, struct slice state, struct slice physical);
+
+/* Facts and findings of IB and RDMA counters, under the job's subject. False: no such row. */
+bool put_rdma_counter(struct evidence_job *job, size_t line, struct slice name, struct slice value);
+
+/* "mtu 1024" of an RDMA port whose other side is Ethernet and whose device is hardware. */
+void judge_mtu(struct evidence_job *job, size_t line, uint64_t active, uint64_t max);

@@ -1,0 +1,103 @@
+/*
+ * fleet/evidence/read_ethtool_info.c - ethtool -i DEVICE.
+ */
+#include "fleet/evidence/common.h"
+#include "fleet/evidence/readers.h"
+#include "fleet/evidence/rules.h"
+
+/* Drivers of NICs that can speak RDMA, which is another question than whether this card does. */
+static const char *const rdma_drivers[] = {
+    "mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en", "ice",  "i40e",  "irdma", "idpf",
+    "qede",      "hns3",    "ionic",     "efa",     "mana", "cxgb4", "enic",  "erdma",
+};
+
+static bool row(struct slice line, struct slice *key, struct slice *value)
+{
+    if (!slice_split(line, ':', key, value))
+        return false;
+    *value = slice_trim(*value);
+    return true;
+}
+
+static bool is_key(struct slice key)
+{
+    static const char *const keys[] = {
+        "driver", "version", "firmware-version", "expansion-rom-version", "bus-info",
+    };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (slice_is(key, keys[i]))
+            return true;
+    }
+    return slice_starts(key, "supports-");
+}
+
+/* One row may be a word of anything: the neighbour must be one too, except where a command says. */
+static bool begins(const struct evidence_job *job, size_t i)
+{
+    struct slice key, value;
+    if (!row(job_line(job, i), &key, &value) || !is_key(key))
+        return false;
+    if (slice_starts(key, "supports-") || slice_is(key, "expansion-rom-version") ||
+        slice_is(key, "bus-info") || slice_is(key, "firmware-version"))
+        return true;
+    return row(job_line(job, i + 1), &key, &value) && is_key(key);
+}
+
+static void put_row(struct evidence_job *job, size_t i, struct slice key, struct slice value)
+{
+    char name[EVIDENCE_NAME_MAX];
+    slice_copy(key, name, sizeof(name));
+    if (slice_is(key, "firmware-version")) {
+        struct slice version, psid;
+        if (slice_split(value, '(', &version, &psid) && slice_ends(psid, ")")) {
+            psid.len--;
+            put_firmware(job, i, slice_trim(version));
+            put_text(job, i, "psid", psid);
+        } else {
+            put_firmware(job, i, value);
+        }
+    } else if (slice_is(key, "bus-info") || slice_is(key, "driver") || value.len == 0) {
+        put_text(job, i, name, value);
+    } else if (slice_is_unknown(value)) {
+        put_unknown(job, i, name);
+    } else {
+        put_text(job, i, name, value);
+    }
+}
+
+static void judge_driver(struct evidence_job *job, size_t i, struct slice driver)
+{
+    for (size_t k = 0; k < sizeof(rdma_drivers) / sizeof(rdma_drivers[0]); k++) {
+        if (slice_is(driver, rdma_drivers[k]))
+            return;
+    }
+    put_finding(job, i, RULE_NIC_UNSUPPORTED, "Driver %.*s serves no RDMA NIC", (int)driver.len,
+                driver.at);
+}
+
+static size_t read(struct evidence_job *job, size_t i)
+{
+    struct slice key, value;
+    char name[64];
+    if (job_command_option(job, "-i", name, sizeof(name)) ||
+        job_command_option(job, "--driver", name, sizeof(name)))
+        job_subject(job, "netdev %s", name);
+    else
+        job_subject(job, "netdev");
+    for (bool first = true; i < job->line_count; i++, first = false) {
+        if (!row(job_line(job, i), &key, &value) || !is_key(key) ||
+            (!first && slice_is(key, "driver")))
+            break;
+        put_row(job, i, key, value);
+        if (slice_is(key, "driver"))
+            judge_driver(job, i, value);
+    }
+    return i;
+}
+
+const struct evidence_reader reader_ethtool_info = {
+    .kind = "ethtool-i",
+    .tool = "ethtool",
+    .begins = begins,
+    .read = read,
+};
