@@ -10,6 +10,7 @@
 #define OFFSET_OF_PLACE 12
 #define OFFSET_OF_PSN   20
 #define OFFSET_OF_TAG   24
+#define ECHO_DUPLICATE  0x80
 #define DATAGRAM_TAIL   16 /* what the tag covers beside the bytes: psn, length, payload's hash */
 
 static uint64_t get(const uint8_t *p, size_t size)
@@ -130,7 +131,8 @@ static void decode_ack(const uint8_t *p, uint64_t near, struct wire_ack *out)
     out->sack_base = wire_expand((uint32_t)get(p + 4, 4), near);
     out->sack = get(p + 8, 8);
     out->echo_psn = wire_expand((uint32_t)get(p + 16, 4), near);
-    out->echo_attempt = p[20];
+    out->echo_attempt = (uint8_t)(p[20] & (ECHO_DUPLICATE - 1));
+    out->echo_duplicate = (p[20] & ECHO_DUPLICATE) != 0;
     out->echo_ticks = (uint32_t)get(p + 21, 3);
     out->hold_ns = (uint32_t)get(p + 24, 4);
     out->queue_ns = (uint32_t)get(p + 28, 4);
@@ -146,7 +148,7 @@ static void encode_ack(const struct wire_ack *ack, uint8_t *p)
     p = put(p, ack->sack_base, 4);
     p = put(p, ack->sack, 8);
     p = put(p, ack->echo_psn, 4);
-    p = put(p, ack->echo_attempt, 1);
+    p = put(p, (uint64_t)ack->echo_attempt | (ack->echo_duplicate ? ECHO_DUPLICATE : 0), 1);
     p = put(p, ack->echo_ticks, 3);
     p = put(p, ack->hold_ns, 4);
     p = put(p, ack->queue_ns, 4);

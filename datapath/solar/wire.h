@@ -93,6 +93,7 @@ struct wire_ack {
     uint64_t sack;         /* bit i: sack_base + i has arrived */
     uint64_t echo_psn;     /* the newest packet that arrived ... */
     uint8_t echo_attempt;  /* ... and which of its transmissions */
+    bool echo_duplicate;   /* it had arrived before */
     uint32_t echo_ticks;   /* its `sent_ticks` */
     uint32_t hold_ns;      /* how long the receiver kept the echo */
     uint32_t queue_ns;     /* one-way delay of the echo above the least seen */

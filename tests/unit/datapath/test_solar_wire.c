@@ -81,6 +81,7 @@ static void an_acknowledgement_opens_as_it_was_sealed(void **state)
                                .sack = UINT64_C(0x8000000000000001),
                                .echo_psn = 1087,
                                .echo_attempt = 7,
+                               .echo_duplicate = true,
                                .echo_ticks = 0xabcdef,
                                .hold_ns = 1,
                                .queue_ns = 2,
