@@ -24,7 +24,7 @@ INPUT_MAX = "4096"
 TIMEOUT_S = "10"  # of one input
 DICT = "words.dict"
 DICT_MAX = 600  # words; more would only dilute each
-TAKES_NO_WORDS = ("fuzz_datapath_", "fuzz_server_csr")
+TAKES_NO_WORDS = ("fuzz_datapath_", "fuzz_server_csr", "fuzz_fleet_telemetry")
 
 
 def sh(*args, **kwargs):
