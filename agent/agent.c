@@ -11,6 +11,7 @@
 
 #include "agent/agent_private.h"
 #include "agent/backoff.h"
+#include "agent/budget.h"
 #include "agent/probe.h"
 #include "agent/report.h"
 #include "base/file.h"
@@ -53,11 +54,13 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
         agent_check_soon(agent);
     if (outcome.receipt == NULL)
         return ERR_OK;
+    if (cause != RECONCILE_RETURN)
+        agent_gap_look(agent, &outcome);
     enum receipt_result result = outcome.receipt->result;
     if (agent->held && result == RECEIPT_UNCHANGED)
         return ERR_OK; /* a device was left out: what was seen is not the whole */
     *out_failed = *out_failed || result == RECEIPT_STUCK || result == RECEIPT_ROLLED_BACK ||
-                  result == RECEIPT_REFUSED;
+                  result == RECEIPT_REFUSED || result == RECEIPT_QUARANTINED;
     if (cause == RECONCILE_PLAN && (result == RECEIPT_APPLIED || result == RECEIPT_UNCHANGED))
         probe_end(&probe, reconcile_standing(agent->reconcile), outcome.receipt);
     if (outcome.repaired)
@@ -200,6 +203,8 @@ static void on_event(void *arg, uint32_t events)
         changed = true;
     }
     if (changed)
+        agent_gap_event(agent);
+    if (changed)
         agent_check_soon(agent);
     if (dp_inventory_stale(agent->dp))
         agent_inventory_soon(agent);
@@ -235,6 +240,8 @@ static void on_tick(void *arg)
         run_latest(agent, true);
     if (!is_paused(agent))
         agent_check(agent, RECONCILE_CHECK);
+    if (agent->failures == 0 && now_ns(agent) - agent->started_ns >= BUDGET_HOLD_NS)
+        reconcile_held(agent->reconcile);
     tell_known(agent);
     arm_tick(agent);
 }
@@ -257,6 +264,7 @@ static bool on_plan(void *arg, const char *body, size_t len)
     log_info("agent", "node %s: plan received: generation %" PRId64 ", %zu knobs", agent->node,
              plan->generation, plan->knob_count);
     agent->refused[0] = '\0';
+    reconcile_order(agent->reconcile, plan->attempt);
     reconcile_take(agent->reconcile, GIVE(plan));
     run_latest(agent, false);
     tell_known(agent);
@@ -315,6 +323,10 @@ static enum err_code agent_init(struct agent *agent, const struct agent_config *
     enum err_code code = file_mkdirs(agent->state_dir, 0700, err);
     if (code == ERR_OK)
         code = reconcile_new(&reconcile, &agent->reconcile, err);
+    if (code == ERR_OK) {
+        agent->gap.booted = reconcile_rebooted(agent->reconcile);
+        agent->started_ns = now_ns(agent);
+    }
     if (code == ERR_OK)
         code = outbox_init(&agent->outbox, agent->state_dir, agent->node, config->clock, err);
     if (code == ERR_OK)
@@ -415,6 +427,7 @@ enum err_code agent_start(struct agent *agent, struct err *err)
 
 void agent_reload(struct agent *agent)
 {
+    reconcile_begin_anew(agent->reconcile);
     agent->failures = 0;
     agent->paused_until_ns = 0;
     agent->refused[0] = agent->inventory[0] = '\0';

@@ -1,7 +1,8 @@
 #pragma once
 /*
  * agent/agent_private.h - the object behind agent.h, shared by agent.c (when), trial.c (the timer
- * of a plan on trial) and tell.c (what is told to the server and the log).
+ * of a plan on trial), gap.c (how long nothing was in force) and tell.c (what is told to the server
+ * and the log).
  */
 
 #include "agent/agent.h"
@@ -38,6 +39,13 @@ struct agent {
     uint64_t repairs;
     int64_t paused_until_ns; /* 0 = not */
 
+    struct gap {
+        bool booted;               /* the node did, and its plan was not seen to stand since */
+        bool gone;                 /* something of the plan could not be read */
+        int64_t gone_ns, event_ns; /* last seen so; the first event after it, 0 = none */
+    } gap;
+    int64_t started_ns;
+
     struct told {
         bool good;                    /* the node was what it should be, or deviated as told */
         char digest[DIGEST_TEXT_MAX]; /* of the plan; "" = nothing was told */
@@ -52,6 +60,10 @@ struct agent {
     int64_t looked_ns; /* when it was looked at last; 0 = not yet */
     struct agent_stats stats;
 };
+
+/* gap.c: the kernel announced a change; a pass over what stands ended. */
+void agent_gap_event(struct agent *agent);
+void agent_gap_look(struct agent *agent, struct outcome *outcome);
 
 /* Logs the outcome, keeps its receipt for the server, sends the state. `retried`: not what the
  * server heard last already. */

@@ -11,6 +11,8 @@
  *          |         + values from before of knobs that the plan drops (origin.h)
  *          | steps                no steps
  *          |---------------------------------------------> unchanged
+ *          v                 it failed too often (budget.h)
+ *      [ may it be tried? ]------------------------------> quarantined
  *          v                 any step unsupported
  *      [ check every step ]------------------------------> refused, every one of them named
  *          |
@@ -295,6 +297,10 @@ static enum err_code change_node(struct run *run, struct err *err)
     r->unsettled = true;
     if (reconcile_is_killed(r))
         return reconcile_killed(err);
+    if (run_begin(run, &why)) {
+        reconcile_settle(r);
+        return run_refuse(run, &why, true);
+    }
     size_t begun = 0;
     struct err failed = ERR_INIT;
     const struct apply apply = apply_of(run);
@@ -315,6 +321,10 @@ static enum err_code one_pass(struct run *run, struct err *err)
     enum err_code code = look(run, &refused, err);
     if (code != ERR_OK || refused)
         return code;
+    if (run_is_closed(run)) {
+        code = report_steps(run->out->receipt, &run->steps, run->cause == RECONCILE_CHECK, err);
+        return code == ERR_OK ? run_tell_state(run, &run->before, err) : code;
+    }
     if (run->steps.count == 0)
         return nothing_to_do(run, err);
     bool drift = run->cause == RECONCILE_CHECK;
@@ -380,6 +390,8 @@ static enum err_code one_run(struct run *run, struct err *err)
     struct receipt *receipt = run->out->receipt;
     if (code == ERR_OK)
         receipt->apply_ns = r->clock->mono_ns(r->clock) - run->start_ns;
+    if (code == ERR_OK)
+        run_end(run);
     if (code != ERR_OK || run->cause != RECONCILE_RETURN || receipt->result == RECEIPT_EXPIRED)
         return code;
     char why[ERR_TEXT_MAX];

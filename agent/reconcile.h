@@ -74,6 +74,15 @@ void reconcile_save_left(struct reconcile *reconcile, bool now);
 /* Takes over a plan of this node, to be run with RECONCILE_PLAN. */
 void reconcile_take(struct reconcile *reconcile, struct plan *plan);
 
+/* Whether the node booted since the agent ran last; true once. */
+bool reconcile_rebooted(struct reconcile *reconcile);
+/* What stands was held for BUDGET_HOLD_NS (budget.h) since the start. */
+void reconcile_held(struct reconcile *reconcile);
+/* The plan that came follows this order of an operator: a new one ends a quarantine. */
+void reconcile_order(struct reconcile *reconcile, int64_t attempt);
+/* What failed too often may be tried again. */
+void reconcile_begin_anew(struct reconcile *reconcile);
+
 /* CHECK passes neither read nor change the ports of this device (a port's id without "/PORT") until
  * told otherwise; "" = none. The caller begins no other pass and no reconcile_recover() until then.
  */

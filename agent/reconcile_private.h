@@ -5,6 +5,7 @@
  * (what is on disk once a plan stands).
  */
 
+#include "agent/budget.h"
 #include "agent/confirm.h"
 #include "agent/keep.h"
 #include "agent/reconcile.h"
@@ -26,6 +27,8 @@ struct reconcile {
     struct plan_steps watched;  /* drift of its observe-only knobs that was told */
     struct state origin;        /* origin.json */
     bool origin_dirty;          /* it is not on disk */
+    struct budget budget;
+    bool rebooted; /* since the agent ran last; until it is told */
 };
 
 bool reconcile_is_killed(const struct reconcile *r);

@@ -89,6 +89,20 @@ static enum err_code load_trial(struct reconcile *r, struct err *err)
     return ERR_OK;
 }
 
+/* A boot that cannot be counted stops nothing. */
+static enum err_code load_budget(struct reconcile *r, struct err *err)
+{
+    struct err why = ERR_INIT;
+    r->budget = (struct budget){.state_dir = r->state_dir, .node = r->node, .clock = r->clock};
+    if (budget_load(&r->budget, err))
+        return err->code;
+    const struct plan *standing = reconcile_standing(r);
+    if (budget_boot(&r->budget, r->boot_id, standing == NULL ? "" : standing->digest, &r->rebooted,
+                    &why))
+        log_error("agent", "node %s: %s", r->node, why.text);
+    return ERR_OK;
+}
+
 enum err_code reconcile_new(const struct reconcile_config *config, struct reconcile **out,
                             struct err *err)
 {
@@ -111,6 +125,8 @@ enum err_code reconcile_new(const struct reconcile_config *config, struct reconc
         code = load_trial(r, err);
     if (code == ERR_OK)
         code = origin_load(r->state_dir, r->node, r->clock, &r->origin, err);
+    if (code == ERR_OK)
+        code = load_budget(r, err);
     if (code == ERR_OK)
         *out = GIVE(r);
     return code;
@@ -165,6 +181,31 @@ int64_t reconcile_left_ns(const struct reconcile *r)
     return confirm_left_ns(&r->confirm);
 }
 
+bool reconcile_rebooted(struct reconcile *r)
+{
+    bool rebooted = r->rebooted;
+    r->rebooted = false;
+    return rebooted;
+}
+
+void reconcile_held(struct reconcile *r)
+{
+    budget_held(&r->budget);
+}
+
+void reconcile_order(struct reconcile *r, int64_t attempt)
+{
+    if (attempt == r->budget.attempt)
+        return;
+    log_info("agent", "node %s: an operator wants it tried again", r->node);
+    budget_release(&r->budget, attempt);
+}
+
+void reconcile_begin_anew(struct reconcile *r)
+{
+    budget_release(&r->budget, r->budget.attempt);
+}
+
 void reconcile_hold(struct reconcile *r, const char *device)
 {
     text_copy(r->held, sizeof(r->held), device);
@@ -204,12 +245,35 @@ static enum err_code tell_stuck(const struct reconcile *r, const struct journal 
     return code;
 }
 
+/* The undo of the journal is a try of its own, counted before it begins. False: not any more, or
+ * not now; *out says why. */
+static bool may_take_back(struct reconcile *r, const struct journal *journal, struct outcome *out,
+                          enum err_code *out_code, struct err *err)
+{
+    struct err why = ERR_INIT;
+    char text[ERR_TEXT_MAX];
+    bool open = budget_allows(&r->budget, BUDGET_RECOVERY, journal->digest, text);
+    if (open && budget_begin(&r->budget, BUDGET_RECOVERY, journal->digest, &why) == ERR_OK)
+        return true;
+    if (!open)
+        (void)err_set(&why, ERR_UNAVAILABLE, "%s", text);
+    else
+        (void)err_context(&why, "the try to take a plan back cannot be counted");
+    *out_code = tell_stuck(r, journal, &why, out, err);
+    if (*out_code == ERR_OK && !open)
+        out->receipt->result = RECEIPT_QUARANTINED;
+    return false;
+}
+
 static enum err_code take_back(struct reconcile *r, const struct journal *journal,
                                struct outcome *out, struct err *err)
 {
     OWN(plan) struct plan *view = NULL;
     struct err why = ERR_INIT;
-    enum err_code code = undo_view(r->node, &journal->steps, &view, &why);
+    enum err_code code = ERR_OK;
+    if (!may_take_back(r, journal, out, &code, err))
+        return code;
+    code = undo_view(r->node, &journal->steps, &view, &why);
     if (code == ERR_NOMEM)
         return err_nomem(err);
     if (code != ERR_OK) { /* steps that no plan of ours has: not written by us */
@@ -232,10 +296,15 @@ static enum err_code take_back(struct reconcile *r, const struct journal *journa
         log_info("agent", "node %s: generation %lld was taken back", r->node,
                  (long long)journal->generation);
         reconcile_settle(r);
+        budget_good(&r->budget, BUDGET_RECOVERY);
         return ERR_OK;
     }
     (void)err_context(&why, "a plan that a crash cut short cannot be taken back");
-    return tell_stuck(r, journal, &why, out, err);
+    bool last = budget_failed(&r->budget, BUDGET_RECOVERY, why.text);
+    code = tell_stuck(r, journal, &why, out, err);
+    if (code == ERR_OK && last)
+        out->receipt->result = RECEIPT_QUARANTINED;
+    return code;
 }
 
 enum err_code reconcile_recover(struct reconcile *r, struct outcome *out, struct err *err)

@@ -153,3 +153,59 @@ void run_forget(struct run *run, const struct plan_steps *done, const struct sta
         r->origin_dirty = true;
     save_origin(r);
 }
+
+/* Budget -------------------------------------------------------------------------------------- */
+
+static enum budget_of budget_of(const struct run *run)
+{
+    return run->cause == RECONCILE_PLAN ? BUDGET_PLAN : BUDGET_STANDING;
+}
+
+/* Of the plan that is tried; a way back that was asked for is known by the plan that will stand. */
+static const char *tried_digest(const struct run *run)
+{
+    bool asked_back = run->cause == RECONCILE_PLAN && run->back != NULL;
+    return asked_back ? run->r->latest->digest : run->plan->digest;
+}
+
+bool run_is_closed(struct run *run)
+{
+    char why[ERR_TEXT_MAX];
+    if (run->cause == RECONCILE_RETURN || (run->cause == RECONCILE_PLAN && run->steps.count == 0))
+        return false;
+    if (budget_allows(&run->r->budget, budget_of(run), tried_digest(run), why))
+        return false;
+    run->out->receipt->result = RECEIPT_QUARANTINED;
+    report_problem(run->out->receipt, "%s", why);
+    return true;
+}
+
+enum err_code run_begin(struct run *run, struct err *err)
+{
+    if (run->cause == RECONCILE_RETURN)
+        return ERR_OK;
+    if (budget_begin(&run->r->budget, budget_of(run), tried_digest(run), err))
+        return err_context(err, "the try cannot be counted");
+    run->tried = true;
+    return ERR_OK;
+}
+
+void run_end(struct run *run)
+{
+    struct reconcile *r = run->r;
+    struct receipt *receipt = run->out->receipt;
+    if (!run->tried)
+        return;
+    if (receipt->result != RECEIPT_ROLLED_BACK && receipt->result != RECEIPT_STUCK) {
+        budget_good(&r->budget, budget_of(run));
+        return;
+    }
+    if (!budget_failed(&r->budget, budget_of(run), receipt->problem))
+        return;
+    char why[ERR_TEXT_MAX];
+    memcpy(why, receipt->problem, sizeof(why));
+    snprintf(receipt->problem, sizeof(receipt->problem),
+             "quarantined after %d tries in a row; the last is %s: %.380s", BUDGET_TRIES,
+             receipt_result_name(receipt->result), why);
+    receipt->result = RECEIPT_QUARANTINED;
+}

@@ -18,6 +18,7 @@ struct run {
     struct plan_steps steps;
     struct plan_steps watched;  /* observe-only knobs that differ now */
     struct plan_steps left_out; /* dropped knobs that cannot be given back */
+    bool tried;                 /* a try of the budget began */
     struct outcome *out;
     int64_t start_ns;
 };
@@ -46,3 +47,11 @@ void run_forget_trial(struct run *run);
 /* `done` was given back, `state` is what the node is now. Errors are logged: what is remembered
  * too long does no harm. */
 void run_forget(struct run *run, const struct plan_steps *done, const struct state *state);
+
+/* Whether what would be done failed too often: then the receipt says so, and nothing is done. */
+bool run_is_closed(struct run *run);
+/* The first change is next: the try is counted, durable. Nothing to count on the way back from a
+ * trial. */
+ERR_MUST_CHECK enum err_code run_begin(struct run *run, struct err *err);
+/* How the try ended, by the receipt. */
+void run_end(struct run *run);

@@ -27,6 +27,7 @@ static enum log_level level_of(const struct receipt *receipt)
     case RECEIPT_REFUSED:
     case RECEIPT_STUCK:
     case RECEIPT_EXPIRED:
+    case RECEIPT_QUARANTINED:
         break;
     }
     return LOG_LEVEL_ERROR;
@@ -53,6 +54,10 @@ static void log_receipt(const struct agent *agent, const struct receipt *receipt
              : strcmp(receipt->observed, receipt->digest) == 0 ? "wanted"
                                                                : "different",
              receipt->problem[0] == '\0' ? "" : "; ", receipt->problem);
+    if (receipt->gap != RECEIPT_GAP_NONE)
+        log_info("agent", "node %s: put back %" PRId64 ".%03d s after the %s", agent->node,
+                 receipt->gap_ms / 1000, (int)(receipt->gap_ms % 1000),
+                 receipt->gap == RECEIPT_GAP_BOOT ? "boot" : "device came back");
     size_t lines = 0;
     for (size_t i = 0; i < receipt->step_count && lines < LOG_STEPS_MAX; i++) {
         const struct receipt_step *step = &receipt->steps[i];
@@ -86,6 +91,7 @@ static bool is_good(const struct receipt *receipt)
     case RECEIPT_REFUSED:
     case RECEIPT_STUCK:
     case RECEIPT_EXPIRED:
+    case RECEIPT_QUARANTINED:
         break;
     }
     return false;

@@ -81,6 +81,7 @@ enum exit_code cmd_import(struct context *context, const struct arguments *argum
 enum exit_code cmd_login(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_logout(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_node_join_token(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_node_release(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_node_token(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_profile_delete(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_profile_list(struct context *context, const struct arguments *arguments);

@@ -24,7 +24,7 @@ static const char *colour_of(const char *text)
         {"warning", "yellow"},   {"paused", "yellow"},     {"preparing", "yellow"},
         {"returning", "yellow"}, {"failed", "red"},        {"error", "red"},
         {"critical", "red"},     {"below", "red"},         {"expired", "red"},
-        {"rolled-back", "red"},  {"interrupted", "red"},
+        {"rolled-back", "red"},  {"interrupted", "red"},   {"quarantined", "red"},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (strcmp(words[i].word, text) == 0)

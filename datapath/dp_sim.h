@@ -41,6 +41,7 @@ void dp_sim_fail_all(struct dp *dp, bool on);
 #define SIM_FAULT_STEP_MAX    1000000
 #define SIM_FLASH_SLOW_MAX_MS 60000
 ERR_MUST_CHECK enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err);
+void dp_sim_fault_clear(struct dp *dp); /* none is left, but for those of firmware */
 /* The kernel rounds: maxrate is floored to unit_bps on apply. */
 void dp_sim_set_rate_unit(struct dp *dp, int64_t unit_bps);
 /* As an operator's shell would: sets (value NULL: removes) a knob behind the agent's back and

@@ -107,3 +107,8 @@ void dp_sim_hide_port(struct dp *dp, int index, bool hidden)
     sim->inventory_stale = true;
     (void)!write(sim->event_fd, &one, sizeof(one)); /* full: it is readable already */
 }
+
+void dp_sim_fault_clear(struct dp *dp)
+{
+    ((struct dp_sim *)dp)->fault_count = 0;
+}

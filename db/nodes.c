@@ -36,15 +36,17 @@ enum err_code node_list(struct db_ro *ro, const char *after, int limit, db_node_
     enum err_code code = list_check(limit, err);
     if (code != ERR_OK)
         return code;
-    struct stmt s = stmt_start(
-        ro->conn,
-        "SELECT n.name, n.revision, n.body, n.token_hash, n.created_us, n.updated_us,"
-        " i.body, i.received_us, s.body, s.received_us, r.body, r.received_us FROM nodes n"
-        " LEFT JOIN node_reports i ON i.node = n.name AND i.kind = 'inventory'"
-        " LEFT JOIN node_reports s ON s.node = n.name AND s.kind = 'state'"
-        " LEFT JOIN node_reports r ON r.node = n.name AND r.kind = 'receipt'"
-        " WHERE n.name > $1 ORDER BY n.name LIMIT $2",
-        VALUES(TEXT(text_or_empty(after)), INT(limit)), err);
+    struct stmt s =
+        stmt_start(ro->conn,
+                   "SELECT n.name, n.revision, n.body, n.token_hash, n.created_us, n.updated_us,"
+                   " i.body, i.received_us, s.body, s.received_us, r.body, r.received_us,"
+                   " coalesce(a.number, 0) FROM nodes n"
+                   " LEFT JOIN node_reports i ON i.node = n.name AND i.kind = 'inventory'"
+                   " LEFT JOIN node_reports s ON s.node = n.name AND s.kind = 'state'"
+                   " LEFT JOIN node_reports r ON r.node = n.name AND r.kind = 'receipt'"
+                   " LEFT JOIN node_attempts a ON a.node = n.name"
+                   " WHERE n.name > $1 ORDER BY n.name LIMIT $2",
+                   VALUES(TEXT(text_or_empty(after)), INT(limit)), err);
     bool wants_more = true;
     while (wants_more && stmt_next(&s)) {
         struct db_node node = {
@@ -60,6 +62,7 @@ enum err_code node_list(struct db_ro *ro, const char *after, int limit, db_node_
             .state_us = stmt_int(&s, 9),
             .receipt = stmt_text_or_null(&s, 10),
             .receipt_us = stmt_int(&s, 11),
+            .attempt = stmt_int(&s, 12),
         };
         wants_more = fn(arg, &node);
     }
@@ -92,4 +95,42 @@ enum err_code node_inventory_put(struct db_tx *tx, const char *name, const char 
 enum err_code node_state_put(struct db_tx *tx, const char *name, const char *state, struct err *err)
 {
     return node_report_put(tx, name, "state", state, err);
+}
+
+enum err_code node_attempt_next(struct db_tx *tx, const char *name, int64_t *out, struct err *err)
+{
+    return stmt_number(tx->ro.conn,
+                       "INSERT INTO node_attempts (node, number) VALUES ($1, 1)"
+                       " ON CONFLICT (node) DO UPDATE SET number = node_attempts.number + 1"
+                       " RETURNING number",
+                       VALUES(TEXT(name)), out, err);
+}
+
+enum err_code node_chains_put(struct db_tx *tx, const char *name, const char *chains,
+                              struct err *err)
+{
+    return stmt_run(tx->ro.conn,
+                    "INSERT INTO node_chains (node, body, received_us) VALUES ($1, $2, $3)"
+                    " ON CONFLICT (node) DO UPDATE SET body = excluded.body,"
+                    " received_us = excluded.received_us",
+                    VALUES(TEXT(name), TEXT(chains), INT(tx->ro.now_us)), err);
+}
+
+enum err_code node_chains_list(struct db_ro *ro, const char *after, int limit, db_chains_fn *fn,
+                               void *arg, struct err *err)
+{
+    enum err_code code = list_check(limit, err);
+    if (code != ERR_OK)
+        return code;
+    struct stmt s = stmt_start(ro->conn,
+                               "SELECT node, body, received_us FROM node_chains WHERE node > $1"
+                               " ORDER BY node LIMIT $2",
+                               VALUES(TEXT(text_or_empty(after)), INT(limit)), err);
+    bool wants_more = true;
+    while (wants_more && stmt_next(&s)) {
+        struct db_chains chains = {
+            .node = stmt_text(&s, 0), .body = stmt_text(&s, 1), .received_us = stmt_int(&s, 2)};
+        wants_more = fn(arg, &chains);
+    }
+    return stmt_end(&s);
 }

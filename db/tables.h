@@ -134,6 +134,7 @@ struct db_node {
     const char *receipt;    /* last receipt, NULL = none */
     int64_t created_us, updated_us;
     int64_t inventory_us, state_us, receipt_us; /* 0 = never */
+    int64_t attempt;                            /* node_attempt_next()'s last; 0 = none */
 };
 typedef bool db_node_fn(void *arg, const struct db_node *node);
 /* token_hash NULL keeps the old one. */
@@ -147,6 +148,23 @@ ERR_MUST_CHECK enum err_code node_inventory_put(struct db_tx *tx, const char *na
                                                 const char *inventory, struct err *err);
 ERR_MUST_CHECK enum err_code node_state_put(struct db_tx *tx, const char *name, const char *state,
                                             struct err *err);
+
+/* Orders to the node, which is there, to try again: the number of this one, from 1. */
+ERR_MUST_CHECK enum err_code node_attempt_next(struct db_tx *tx, const char *name, int64_t *out,
+                                               struct err *err);
+
+/* The marking chains of a node, which is there: canonical JSON, as chain_report_from_json() reads
+ * it. */
+struct db_chains {
+    const char *node, *body;
+    int64_t received_us;
+};
+typedef bool db_chains_fn(void *arg, const struct db_chains *chains);
+ERR_MUST_CHECK enum err_code node_chains_put(struct db_tx *tx, const char *name, const char *chains,
+                                             struct err *err);
+/* By name. */
+ERR_MUST_CHECK enum err_code node_chains_list(struct db_ro *ro, const char *after, int limit,
+                                              db_chains_fn *fn, void *arg, struct err *err);
 
 #define RECEIPTS_KEPT 100 /* a node; older ones are dropped when a new one comes */
 

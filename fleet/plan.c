@@ -4,6 +4,7 @@
  */
 #include "fleet/plan.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,8 +129,10 @@ const struct plan_knob *plan_knob_get(const struct plan *plan, const struct knob
 
 void plan_tag(const struct plan *plan, char out[PLAN_TAG_SIZE])
 {
-    snprintf(out, PLAN_TAG_SIZE, "%s%s%s", plan->digest, plan_is_final(plan) ? "" : "+",
-             plan->confirm.rollout);
+    int n = snprintf(out, PLAN_TAG_SIZE, "%s%s%s", plan->digest, plan_is_final(plan) ? "" : "+",
+                     plan->confirm.rollout);
+    if (plan->attempt > 0)
+        snprintf(out + n, PLAN_TAG_SIZE - (size_t)n, "!%" PRId64, plan->attempt);
 }
 
 static json_t *knob_to_json(const struct plan_knob *knob)
@@ -171,6 +174,8 @@ json_t *plan_to_json(const struct plan *plan)
         !write_member(object, "knobs", json_incref(knobs)))
         return NULL;
     if (!plan_is_final(plan) && !write_member(object, "confirm", confirm_to_json(&plan->confirm)))
+        return NULL;
+    if (plan->attempt > 0 && !write_member(object, "attempt", json_integer(plan->attempt)))
         return NULL;
     return GIVE(object);
 }
@@ -244,7 +249,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
     finding_list_init(&findings);
     struct json_reader r;
     json_reader_init(&r, document, "", &findings);
-    int64_t version, generation = 0;
+    int64_t version, generation = 0, attempt = 0;
     const char *node = "", *digest = "";
     const json_t *knobs = NULL;
     struct plan_confirm confirm = {0};
@@ -254,6 +259,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
     json_reader_string(&r, "digest", true, 1, DIGEST_TEXT_MAX - 1, &digest);
     json_reader_array(&r, "knobs", true, PLAN_KNOBS_MAX, &knobs);
     confirm_from_json(&r, &confirm);
+    json_reader_int(&r, "attempt", false, 1, INT64_MAX, &attempt);
     json_reader_end(&r);
     enum err_code code = read_result(&findings, err);
     OWN(plan) struct plan *plan = NULL;
@@ -272,6 +278,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
             "on the way",
             digest, plan->digest);
     plan->confirm = confirm;
+    plan->attempt = attempt;
     *out = GIVE(plan);
     return ERR_OK;
 }

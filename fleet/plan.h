@@ -51,10 +51,12 @@ struct plan {
     char digest[DIGEST_TEXT_MAX]; /* over node and knobs' keys, wants and flags; not the generation
                                    */
     struct plan_confirm confirm;  /* of this assignment; no part of the digest */
+    int64_t attempt; /* the same: which order to try it again this follows; 0 = none was given */
 };
 
 /* JSON form: {"version":1,"node","generation","digest","knobs":[{"kind","subject","id"?,"want",
- * "enforcement","strict"?,"observe_only"?,"tenant"?,"job"?}],"confirm"?:{"rollout","timeout_s"}}.
+ * "enforcement","strict"?,"observe_only"?,"tenant"?,"job"?}],"confirm"?:{"rollout","timeout_s"},
+ * "attempt"?}.
  * from_json checks the digest
  * (ERR_INVALID when it does not match) and refuses unknown kinds with ERR_UNSUPPORTED. */
 ERR_MUST_CHECK enum err_code plan_from_json(const json_t *document, struct plan **out,
@@ -84,9 +86,10 @@ static inline bool plan_is_final(const struct plan *plan)
 
 /*
  * What tells one assignment from another: "DIGEST" of a final plan, "DIGEST+ROLLOUT" of one on
- * trial. The server publishes under it, the agent says it as the one it knows.
+ * trial, "!ATTEMPT" behind either. The server publishes under it, the agent says it as the one it
+ * knows.
  */
-#define PLAN_TAG_SIZE (DIGEST_TEXT_MAX + 1 + NAME_MAX_LEN)
+#define PLAN_TAG_SIZE (DIGEST_TEXT_MAX + 1 + NAME_MAX_LEN + 1 + 19)
 void plan_tag(const struct plan *plan, char out[PLAN_TAG_SIZE]);
 
 /* State --------------------------------------------------------------------------------------- */

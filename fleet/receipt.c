@@ -18,8 +18,12 @@ static const char *const result_names[] = {
     [RECEIPT_STUCK] = "stuck",
     [RECEIPT_DRIFT] = "drift",
     [RECEIPT_EXPIRED] = "expired",
+    [RECEIPT_QUARANTINED] = "quarantined",
     [RECEIPT_RESULT_COUNT] = NULL,
 };
+
+static const char *const gap_names[] = {
+    [RECEIPT_GAP_NONE] = "", [RECEIPT_GAP_BOOT] = "boot", [RECEIPT_GAP_DEVICE] = "device", NULL};
 
 const char *receipt_result_name(enum receipt_result result)
 {
@@ -71,6 +75,15 @@ static json_t *probes_to_json(const struct receipt *receipt)
     return GIVE(probes);
 }
 
+json_t *receipt_gap_to_json(enum receipt_gap gap, int64_t gap_ms)
+{
+    OWN(json) json_t *object = json_object();
+    if (object == NULL || !write_text(object, "cause", gap_names[gap]) ||
+        !write_member(object, "ms", json_integer(gap_ms)))
+        return NULL;
+    return GIVE(object);
+}
+
 json_t *receipt_to_json(const struct receipt *receipt)
 {
     OWN(json) json_t *steps = json_array();
@@ -91,6 +104,9 @@ json_t *receipt_to_json(const struct receipt *receipt)
         !write_text(object, "problem", receipt->problem))
         return NULL;
     if (receipt->probe_count > 0 && !write_member(object, "probes", probes_to_json(receipt)))
+        return NULL;
+    if (receipt->gap != RECEIPT_GAP_NONE &&
+        !write_member(object, "gap", receipt_gap_to_json(receipt->gap, receipt->gap_ms)))
         return NULL;
     return GIVE(object);
 }
@@ -130,6 +146,18 @@ static void probe_from_json(struct json_reader *r, struct receipt_probe *out)
     json_reader_end(r);
 }
 
+static void gap_from_json(struct json_reader *r, struct receipt *out)
+{
+    struct json_reader member;
+    int cause = 0;
+    if (!json_reader_object(r, "gap", false, &member))
+        return;
+    json_reader_enum(&member, "cause", true, gap_names + RECEIPT_GAP_BOOT, &cause);
+    json_reader_int(&member, "ms", true, 0, INT64_MAX, &out->gap_ms);
+    json_reader_end(&member);
+    out->gap = (enum receipt_gap)(cause + RECEIPT_GAP_BOOT);
+}
+
 static void digest_from_json(struct json_reader *r, const char *key, bool required,
                              char out[DIGEST_TEXT_MAX])
 {
@@ -167,6 +195,7 @@ enum err_code receipt_from_json(const json_t *document, struct receipt **out, st
     head_from_json(&r, receipt);
     json_reader_array(&r, "steps", true, RECEIPT_STEPS_MAX, &steps);
     json_reader_array(&r, "probes", false, RECEIPT_PROBES_MAX, &probes);
+    gap_from_json(&r, receipt);
     json_reader_end(&r);
     size_t count = steps == NULL ? 0 : json_array_size(steps);
     if (count > 0 && (receipt->steps = calloc(count, sizeof(*receipt->steps))) == NULL)

@@ -15,8 +15,9 @@ enum receipt_result {
     RECEIPT_STUCK,       /* the undo failed too: needs a person */
     RECEIPT_DRIFT,       /* a manual change was found and repaired; steps say what */
     RECEIPT_EXPIRED,     /* nobody confirmed the plan in time: the node went back by itself */
+    RECEIPT_QUARANTINED, /* it failed too often: not tried again until another plan or an order */
 };
-#define RECEIPT_RESULT_COUNT (RECEIPT_EXPIRED + 1)
+#define RECEIPT_RESULT_COUNT (RECEIPT_QUARANTINED + 1)
 const char *receipt_result_name(enum receipt_result result); /* "applied", "rolled-back", ... */
 
 #define RECEIPT_STEPS_MAX   4096
@@ -30,6 +31,13 @@ struct receipt_step {
     char problem[ERR_TEXT_MAX];       /* "" = fine */
     json_t *before, *after;           /* owned; of drift and changes; may be NULL */
     char writer[RECEIPT_WRITER_SIZE]; /* who made the drift, "unknown"; "" = it is no drift */
+};
+
+/* How long the node may have been without what stands on it. */
+enum receipt_gap {
+    RECEIPT_GAP_NONE = 0,
+    RECEIPT_GAP_BOOT,   /* since the node booted */
+    RECEIPT_GAP_DEVICE, /* since a device that had gone was there again */
 };
 
 /* One question of the self-test after a plan was applied. */
@@ -53,10 +61,14 @@ struct receipt {
     char problem[ERR_TEXT_MAX]; /* of the first failure, "" = none */
     struct receipt_probe probes[RECEIPT_PROBES_MAX];
     size_t probe_count; /* 0 = no self-test was run */
+    enum receipt_gap gap;
+    int64_t gap_ms; /* how long; when there is one */
 };
 
 ERR_MUST_CHECK enum err_code receipt_from_json(const json_t *document, struct receipt **out,
                                                struct err *err);
 json_t *receipt_to_json(const struct receipt *receipt);
+/* {"cause":"boot","ms":N}; NULL = no memory. */
+json_t *receipt_gap_to_json(enum receipt_gap gap, int64_t gap_ms);
 void receipt_free(struct receipt *receipt);
 OWN_DEFINE(receipt, struct receipt *, receipt_free)

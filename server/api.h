@@ -69,6 +69,7 @@ void api_inventory_cpus(struct request *request);
 /* api_findings.c */
 void api_compat_get(struct request *request);
 void api_node_findings(struct request *request);
+void api_node_release(struct request *request);
 void api_findings_list(struct request *request);
 /* api_firmware.c */
 void api_image_post(struct request *request);

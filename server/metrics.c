@@ -58,6 +58,8 @@ static void add_nodes(struct text *text, const struct fleet_status *fleet, size_
     family(text, "nodes", "gauge", "Nodes by state of their plan.");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         put(text, "stellar_nodes{sync=\"%s\"} %zu\n", rows[i].sync, rows[i].count);
+    add(text, "quarantined_nodes", "gauge", "Of the failed nodes those that try nothing more.",
+        (double)fleet->quarantined);
     add(text, "stale_nodes", "gauge", "Nodes whose agent is silent.", (double)stale);
 }
 

@@ -26,9 +26,11 @@ static void show_plan(struct app *app, struct world_node *node, const struct pla
     struct publish_entry *entry = NULL;
     OWN(json) json_t *document = plan_to_json(plan);
     char *text = document == NULL ? NULL : json_canonical(document, NULL);
+    const struct plan_head head = {
+        .node = node->name, .digest = plan->digest, .rollout = "", .attempt = node->attempt};
     if (text == NULL)
         err_nomem(err);
-    else if (plan_entry_new(node->name, text, plan->digest, "", &entry, err) == ERR_OK)
+    else if (plan_entry_new(&head, text, &entry, err) == ERR_OK)
         publish_put(app->publish, entry);
 }
 
@@ -118,7 +120,8 @@ static void show_status(struct app *app)
         .in_sync = counts[NODE_IN_SYNC],
         .pending = counts[NODE_PENDING] + counts[NODE_PLANNING] + counts[NODE_HELD] +
                    counts[NODE_CONFIRMING],
-        .failed = counts[NODE_FAILED],
+        .failed = counts[NODE_FAILED] + counts[NODE_QUARANTINED],
+        .quarantined = counts[NODE_QUARANTINED],
         .held = counts[NODE_HELD],
         .confirming = counts[NODE_CONFIRMING],
         .tenants = world->view.tenant_count,

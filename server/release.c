@@ -17,19 +17,45 @@ void releases_release(struct releases *releases)
     *releases = (struct releases){.count = 0};
 }
 
-enum err_code plan_entry_new(const char *node, char *text, const char *digest, const char *rollout,
-                             struct publish_entry **out, struct err *err)
+const char *plan_text_rest(const char *text)
 {
-    char key[PUBLISH_KEY_SIZE], etag[48];
-    struct plan head = {.knob_count = 0};
-    char tag[PLAN_TAG_SIZE];
-    plan_key(node, key);
-    snprintf(head.digest, sizeof(head.digest), "%s", digest);
-    snprintf(head.confirm.rollout, sizeof(head.confirm.rollout), "%s", rollout);
-    plan_tag(&head, tag);
+    static const char attempt[] = "{\"attempt\":";
+    if (strncmp(text, attempt, sizeof(attempt) - 1) != 0)
+        return text + 1;
+    const char *comma = strchr(text, ',');
+    return comma == NULL ? text + 1 : comma + 1;
+}
+
+/* Takes text. */
+static char *with_attempt(char *text, int64_t attempt)
+{
+    char *whole = NULL;
+    const char *rest = plan_text_rest(text);
+    if (attempt == 0 && rest == text + 1)
+        return text;
+    int n = attempt == 0 ? asprintf(&whole, "{%s", rest)
+                         : asprintf(&whole, "{\"attempt\":%lld,%s", (long long)attempt, rest);
+    free(text);
+    return n < 0 ? NULL : whole;
+}
+
+enum err_code plan_entry_new(const struct plan_head *head, char *text, struct publish_entry **out,
+                             struct err *err)
+{
+    char key[PUBLISH_KEY_SIZE], etag[72], tag[PLAN_TAG_SIZE], attempt[24] = "";
+    struct plan plan = {.attempt = head->attempt};
+    plan_key(head->node, key);
+    snprintf(plan.digest, sizeof(plan.digest), "%s", head->digest);
+    snprintf(plan.confirm.rollout, sizeof(plan.confirm.rollout), "%s", head->rollout);
+    plan_tag(&plan, tag);
+    text = with_attempt(text, head->attempt);
+    if (text == NULL)
+        return err_nomem(err);
+    if (head->attempt > 0)
+        snprintf(attempt, sizeof(attempt), "!%lld", (long long)head->attempt);
     /* 64 bits of the digest tell two plans of one node apart; the whole digest is in the body. */
-    snprintf(etag, sizeof(etag), "\"%.16s%s%.24s\"", digest + strlen("sha256:"),
-             rollout[0] == '\0' ? "" : "+", rollout);
+    snprintf(etag, sizeof(etag), "\"%.16s%s%.24s%s\"", head->digest + strlen("sha256:"),
+             head->rollout[0] == '\0' ? "" : "+", head->rollout, attempt);
     struct blob *blob = blob_new(text, strlen(text), etag, "application/json");
     return publish_entry_new(key, blob, tag, out, err);
 }
@@ -58,7 +84,7 @@ static bool on_plan(void *arg, const char *body, int64_t knobs)
     return false;
 }
 
-static enum err_code entry_of(struct db_ro *ro, const char *node,
+static enum err_code entry_of(struct db_ro *ro, const struct world_node *node,
                               const struct node_release *release, size_t *out_knobs,
                               struct publish_entry **out, struct err *err)
 {
@@ -66,13 +92,15 @@ static enum err_code entry_of(struct db_ro *ro, const char *node,
     char id[ROLLOUT_ID_SIZE] = "";
     enum err_code code = plan_get(ro, release->digest, on_plan, &plan, err);
     if (code != ERR_OK)
-        return err_context(err, "the plan of node %s", node);
+        return err_context(err, "the plan of node %s", node->name);
     if (plan.text == NULL)
         return err_nomem(err);
     if (release->rollout != 0)
         rollout_id(release->rollout, id);
     *out_knobs = plan.knobs;
-    return plan_entry_new(node, plan.text, release->digest, id, out, err);
+    const struct plan_head head = {
+        .node = node->name, .digest = release->digest, .rollout = id, .attempt = node->attempt};
+    return plan_entry_new(&head, plan.text, out, err);
 }
 
 enum err_code release_keep_plan(struct db_tx *tx, const struct plan *plan, struct err *err)
@@ -120,9 +148,10 @@ enum err_code release_give(struct releases *releases, struct app *app, struct db
     char key[PUBLISH_KEY_SIZE];
     struct publish_entry *entry = NULL;
     struct node_release value = *next;
-    if (world_node_get(app->world, node) == NULL)
+    const struct world_node *given = world_node_get(app->world, node);
+    if (given == NULL)
         return ERR_OK;
-    enum err_code code = entry_of(db_tx_ro(tx), node, &value, &value.knobs, &entry, err);
+    enum err_code code = entry_of(db_tx_ro(tx), given, &value, &value.knobs, &entry, err);
     if (code == ERR_OK)
         code = effects_publish(&releases->effects, entry, err);
     plan_key(node, key);
@@ -171,8 +200,7 @@ static enum err_code load_release(struct loading *loading, struct world_node *no
     size_t knobs;
     if (!loading->publish)
         return ERR_OK;
-    enum err_code code =
-        entry_of(loading->ro, node->name, &node->release, &knobs, &entry, loading->err);
+    enum err_code code = entry_of(loading->ro, node, &node->release, &knobs, &entry, loading->err);
     if (code == ERR_OK)
         publish_put(loading->app->publish, entry);
     return code;
@@ -219,8 +247,14 @@ static enum err_code begin_node(struct releases *releases, struct app *app, stru
         blob_unref(blob); /* it never had a plan: it will be given the first one */
         return ERR_OK;
     }
-    enum err_code code = plan_put(tx, value.digest, blob->data, (int64_t)value.knobs, err);
+    OWN(str) char *text = NULL;
+    int n = asprintf(&text, "{%s", plan_text_rest(blob->data));
     blob_unref(blob);
+    if (n < 0) {
+        text = NULL;
+        return err_nomem(err);
+    }
+    enum err_code code = plan_put(tx, value.digest, text, (int64_t)value.knobs, err);
     if (code == ERR_OK)
         code = store(tx, node->name, &value, err);
     return code != ERR_OK ? code : add_item(releases, node->name, &value, err);

@@ -44,7 +44,16 @@ ERR_MUST_CHECK enum err_code releases_load(struct app *app, struct world *world,
 ERR_MUST_CHECK enum err_code releases_begin(struct releases *releases, struct app *app,
                                             struct db_tx *tx, struct err *err);
 
-/* A published plan: its text, and the tag that agents know it by. Takes text, also on failure. */
-ERR_MUST_CHECK enum err_code plan_entry_new(const char *node, char *text, const char *digest,
-                                            const char *rollout, struct publish_entry **out,
-                                            struct err *err);
+/* What an assignment is known by. */
+struct plan_head {
+    const char *node, *digest;
+    const char *rollout; /* "" = final */
+    int64_t attempt;     /* plan.h; 0 = none */
+};
+/* A published plan: its canonical text (with the attempt of this head, whatever it had), and the
+ * tag that agents know it by. Takes text, also on failure. */
+ERR_MUST_CHECK enum err_code plan_entry_new(const struct plan_head *head, char *text,
+                                            struct publish_entry **out, struct err *err);
+/* The text without its attempt, which sorts before all else; borrowed from it, from its second
+ * byte on: behind the "{". */
+const char *plan_text_rest(const char *text);

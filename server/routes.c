@@ -104,6 +104,7 @@ const struct route routes[] = {
     {"DELETE", N, OPS, REMOVE, api_node_delete, "node_delete", change},
     {"POST", N "/token", OPS, ROUTE_IDEMPOTENT, api_node_token, "node_token", reason},
     {"POST", N "/join-token", OPS, ROUTE_IDEMPOTENT, api_node_join_token, "node_join_token", join},
+    {"POST", N ":release", OPS, ROUTE_IDEMPOTENT, api_node_release, "node_release", reason},
     {"GET", N "/certificates", STAFF, 0, api_node_certificates, "node_certificates", none},
     {"DELETE", N "/certificates", OPS, 0, api_node_certificates_delete, "node_certificates_delete",
      reason},

@@ -207,6 +207,9 @@ static json_t *row_to_json(const struct row *row, int64_t now_us)
         json_object_set_new(item, "generation_applied", json_integer(row->receipt.generation));
         api_set_text(item, "observed", row->receipt.observed);
         json_object_set_new(item, "result", json_string(receipt_result_name(row->receipt.result)));
+        if (row->receipt.gap != RECEIPT_GAP_NONE)
+            json_object_set_new(item, "gap",
+                                receipt_gap_to_json(row->receipt.gap, row->receipt.gap_ms));
     }
     if (seen_us != 0) {
         clock_format(seen_us, seen);

@@ -28,6 +28,7 @@ struct fleet_status {
     size_t nodes;               /* known */
     size_t total;               /* targeted: in_sync + pending + failed */
     size_t in_sync, pending, failed;
+    size_t quarantined;      /* of failed: they try nothing more by themselves */
     size_t held, confirming; /* of pending: they wait for a rollout, or for its confirmation */
     size_t tenants, placements;
 };

@@ -15,6 +15,7 @@ static const char *const sync_names[] = {
     [NODE_FAILED] = "failed",
     [NODE_HELD] = "held",
     [NODE_CONFIRMING] = "confirming",
+    [NODE_QUARANTINED] = "quarantined",
 };
 
 const char *node_sync_name(enum node_sync sync)
@@ -419,6 +420,11 @@ bool world_node_is_untold(const struct world *world, const struct world_node *no
            node->release.digest[0] == '\0';
 }
 
+static enum node_sync failed_as(const struct receipt_note *receipt)
+{
+    return receipt->result == RECEIPT_QUARANTINED ? NODE_QUARANTINED : NODE_FAILED;
+}
+
 /* Of a node whose plan is on trial, or not the newest: what it says of the one it was given. */
 static enum node_sync sync_of_given(const struct world_node *node, enum node_sync otherwise)
 {
@@ -426,7 +432,7 @@ static enum node_sync sync_of_given(const struct world_node *node, enum node_syn
     bool of_given = receipt->id != 0 && strcmp(receipt->digest, node->release.digest) == 0 &&
                     (node->release.rollout == 0 || receipt->rollout == node->release.rollout);
     bool bad = !is_good(receipt->result) || strcmp(receipt->observed, receipt->digest) != 0;
-    return of_given && bad ? NODE_FAILED : otherwise;
+    return of_given && bad ? failed_as(receipt) : otherwise;
 }
 
 static enum node_sync sync_of(const struct world *world, const struct world_node *node)
@@ -444,10 +450,8 @@ static enum node_sync sync_of(const struct world *world, const struct world_node
         return sync_untold(world, node);
     if (strcmp(receipt->digest, node->plan_digest) != 0)
         return NODE_PENDING;
-    if (strcmp(receipt->observed, node->plan_digest) != 0)
-        return NODE_FAILED;
-    if (!is_good(receipt->result))
-        return NODE_FAILED;
+    if (strcmp(receipt->observed, node->plan_digest) != 0 || !is_good(receipt->result))
+        return failed_as(receipt);
     if (receipt->rollout != 0)
         return NODE_CONFIRMING; /* it is final here, and the node has not heard so yet */
     return node->drifted ? NODE_PENDING : NODE_IN_SYNC;

@@ -45,13 +45,14 @@ void world_placement_free(struct world_placement *placement);
 OWN_DEFINE(world_placement, struct world_placement *, world_placement_free)
 
 enum node_sync {
-    NODE_IDLE = 0,   /* nothing is wanted of it and it never applied anything */
-    NODE_PLANNING,   /* its plan is being compiled */
-    NODE_IN_SYNC,    /* last receipt: digest and observed are the plan's, and no drift since */
-    NODE_PENDING,    /* also a node that never reported its ports, once there is a profile */
-    NODE_FAILED,     /* rolled back, refused, stuck, or applied and found otherwise */
-    NODE_HELD,       /* a newer plan is there and waits for a rollout */
-    NODE_CONFIRMING, /* it was given a plan that is not confirmed yet */
+    NODE_IDLE = 0,    /* nothing is wanted of it and it never applied anything */
+    NODE_PLANNING,    /* its plan is being compiled */
+    NODE_IN_SYNC,     /* last receipt: digest and observed are the plan's, and no drift since */
+    NODE_PENDING,     /* also a node that never reported its ports, once there is a profile */
+    NODE_FAILED,      /* rolled back, refused, stuck, or applied and found otherwise */
+    NODE_HELD,        /* a newer plan is there and waits for a rollout */
+    NODE_CONFIRMING,  /* it was given a plan that is not confirmed yet */
+    NODE_QUARANTINED, /* failed too often: it tries nothing more by itself */
     NODE_SYNC_COUNT,
 };
 const char *node_sync_name(enum node_sync sync);
@@ -66,6 +67,8 @@ struct receipt_note {
     int64_t rollout;                   /* the plan was on trial for it; 0 = it was final */
     bool probes_ok;                    /* no probe of its self-test failed */
     enum receipt_result result;
+    enum receipt_gap gap;
+    int64_t gap_ms;
     char problem[256];
 };
 
@@ -100,8 +103,9 @@ struct world_node {
     size_t plan_knobs;
     char plan_problem[256]; /* "" or why it could not be compiled */
     struct node_release release;
-    uint64_t heard; /* status_heard() when it was last looked at */
-    bool drifted;   /* a state report after the last receipt differs from the plan */
+    int64_t attempt; /* orders to try again so far; its plan is published with the number */
+    uint64_t heard;  /* status_heard() when it was last looked at */
+    bool drifted;    /* a state report after the last receipt differs from the plan */
     char *state; /* after a load, until the first plan: the report that is newer than the receipt */
     struct receipt_note receipt;
     int64_t last_report_us; /* newest of inventory, state and receipt at load */

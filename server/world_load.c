@@ -239,6 +239,7 @@ static enum err_code load_node(struct load *load, const struct db_node *row)
         return code;
     snprintf(node->name, sizeof(node->name), "%s", row->name);
     node->revision = row->revision;
+    node->attempt = row->attempt;
     bytes_digest(row->body, strlen(row->body), node->digest);
     load_reports(node, row);
     world_swap_node(load->world, row->name, &node);

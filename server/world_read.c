@@ -159,8 +159,11 @@ enum err_code node_document_read(const json_t *document, const char *name,
 void receipt_note_of(const struct receipt *receipt, const char *body_digest,
                      struct receipt_note *out)
 {
-    *out = (struct receipt_note){
-        .generation = receipt->generation, .time_us = receipt->time_us, .result = receipt->result};
+    *out = (struct receipt_note){.generation = receipt->generation,
+                                 .time_us = receipt->time_us,
+                                 .result = receipt->result,
+                                 .gap = receipt->gap,
+                                 .gap_ms = receipt->gap_ms};
     snprintf(out->digest, sizeof(out->digest), "%s", receipt->digest);
     snprintf(out->observed, sizeof(out->observed), "%s", receipt->observed);
     snprintf(out->body_digest, sizeof(out->body_digest), "%s", body_digest);

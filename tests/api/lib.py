@@ -215,7 +215,9 @@ class Agent:
 
     @property
     def tag(self):
-        return f"{self.digest}+{self.rollout}" if self.rollout else self.digest
+        tag = f"{self.digest}+{self.rollout}" if self.rollout else self.digest
+        attempt = self.plan.get("attempt") if tag else None
+        return f"{tag}!{attempt}" if attempt else tag
 
     def report(self, ports=1):
         return must(self.server.call("PUT", "/v1/agent/inventory", inventory(self.node, ports),

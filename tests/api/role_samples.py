@@ -297,6 +297,7 @@ SAMPLES = {
     "node_delete": Sample(before=spare_node),
     "node_token": Sample(status=201, before=spare_node),
     "node_join_token": Sample(status=201, before=spare_node),
+    "node_release": Sample(status=200, before=spare_node),
     "node_certificates_delete": Sample(status=204, before=spare_node),
     "rollout_policy_get": Sample(before=held),
     "rollout_policy_put": Sample(MANUAL, before=held),

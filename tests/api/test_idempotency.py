@@ -58,6 +58,7 @@ CASES = {
     "node_token": ("/v1/nodes/n1/token", lambda n: None, None, 201, audited("node.token")),
     "node_join_token": ("/v1/nodes/n1/join-token", lambda n: None, None, 201,
                         audited("node.join-token")),
+    "node_release": ("/v1/nodes/n1:release", lambda n: None, None, 200, audited("node.release")),
     "rollout_post": ("/v1/rollouts", lambda n: {"all": True}, {"nodes": ["n1"]}, 201,
                      audited("rollout.create")),
     "campaign_post": ("/v1/firmware/campaigns", lambda n: CAMPAIGN, {"image": "other", "all": True},

@@ -29,6 +29,7 @@ struct site {
     bool has_known;
     bool server; /* acknowledges receipts at once */
     int asked, kill_at;
+    const char *boot; /* NULL = "boot" */
 };
 
 static inline struct site *site_of(struct link *link)
@@ -102,7 +103,7 @@ static inline void wake_every(struct site *site, int64_t check_ns)
     struct agent_config config = {
         .node = NODE,
         .state_dir = site->dir,
-        .boot_id = "boot",
+        .boot_id = site->boot == NULL ? "boot" : site->boot,
         .clock = &site->clock.base,
         .check_ns = check_ns,
         .look_ns = 5 * NS_PER_MS,
