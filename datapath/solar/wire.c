@@ -60,6 +60,7 @@ static const struct {
     [WIRE_READ_DATA] = {"read-data", false, true, true},
     [WIRE_ACK] = {"ack", true, false, false},
     [WIRE_PROBE] = {"probe", true, true, false},
+    [WIRE_CREDIT] = {"credit", true, false, false},
     [WIRE_NAK] = {"nak", true, false, false},
 };
 
@@ -94,6 +95,8 @@ static size_t extension_size(enum wire_type type, uint8_t flags)
 {
     if (type == WIRE_ACK)
         return WIRE_ACK_SIZE;
+    if (type == WIRE_CREDIT)
+        return WIRE_CREDIT_SIZE;
     return (flags & WIRE_F_START) != 0 ? WIRE_START_SIZE : 0;
 }
 
@@ -125,6 +128,18 @@ static void decode_start(const uint8_t *p, struct wire_start *out)
     out->demand_kib = (uint32_t)get(p + 8, 4);
 }
 
+static void decode_credit(const uint8_t *p, struct wire_ack *out)
+{
+    out->credit_bytes = get(p, 8);
+    out->weight_total = (uint32_t)get(p + 8, 4);
+}
+
+static void encode_credit(const struct wire_ack *ack, uint8_t *p)
+{
+    p = put(p, ack->credit_bytes, 8);
+    put(p, ack->weight_total, 4);
+}
+
 static void decode_ack(const uint8_t *p, uint64_t near, struct wire_ack *out)
 {
     out->next_psn = wire_expand((uint32_t)get(p, 4), near);
@@ -138,8 +153,7 @@ static void decode_ack(const uint8_t *p, uint64_t near, struct wire_ack *out)
     out->queue_ns = (uint32_t)get(p + 28, 4);
     out->arrived = (uint32_t)get(p + 32, 4);
     out->marked = (uint32_t)get(p + 36, 4);
-    out->credit_bytes = get(p + 40, 8);
-    out->weight_total = (uint32_t)get(p + 48, 4);
+    decode_credit(p + 40, out);
 }
 
 static void encode_ack(const struct wire_ack *ack, uint8_t *p)
@@ -154,8 +168,7 @@ static void encode_ack(const struct wire_ack *ack, uint8_t *p)
     p = put(p, ack->queue_ns, 4);
     p = put(p, ack->arrived, 4);
     p = put(p, ack->marked, 4);
-    p = put(p, ack->credit_bytes, 8);
-    put(p, ack->weight_total, 4);
+    encode_credit(ack, p);
 }
 
 static void decode_header(const uint8_t *data, const struct wire_near *near,
@@ -224,6 +237,8 @@ enum err_code wire_open(const struct wire_keys *keys, const struct wire_near *ne
         return err_set(err, ERR_DENIED, "%s: the tag is wrong", wire_type_name(packet.type));
     if (packet.type == WIRE_ACK)
         decode_ack(data + WIRE_HEADER_SIZE, near->acked_psn, &packet.ack);
+    else if (packet.type == WIRE_CREDIT)
+        decode_credit(data + WIRE_HEADER_SIZE, &packet.ack);
     else if ((packet.flags & WIRE_F_START) != 0)
         decode_start(data + WIRE_HEADER_SIZE, &packet.start);
     if (check(&packet, keys->cover, err) != ERR_OK)
@@ -252,6 +267,8 @@ size_t wire_seal(const struct wire_keys *keys, const struct wire_packet *packet,
     p += SIP_SIZE;
     if (packet->type == WIRE_ACK) {
         encode_ack(&packet->ack, p);
+    } else if (packet->type == WIRE_CREDIT) {
+        encode_credit(&packet->ack, p);
     } else if ((packet->flags & WIRE_F_START) != 0) {
         p = put(p, packet->start.length, 4);
         p = put(p, packet->start.immediate, 4);

@@ -13,7 +13,8 @@
  *   17 sent:24
  *   20 psn:32
  *   24 tag:64
- *   32 extension: start (12 bytes, with WIRE_F_START) or ack (52 bytes, WIRE_ACK)
+ *   32 extension: start (12 bytes, with WIRE_F_START), ack (52 bytes, WIRE_ACK) or credit
+ *                 (12 bytes, WIRE_CREDIT)
  *
  * 32 bytes, because a payload of 1440 in a frame of 1514 is 95 % of the link. Each data packet
  * places itself: (id, offset) is where its bytes go, so that none waits for another. The length of
@@ -22,7 +23,7 @@
  * psn counts packets of a direction from 0 in 64 bits, of which the wire carries 32; the rest
  * follows from what the receiver waits for, and all 64 are under the tag. So a packet recorded
  * 2^32 packets ago is refused, and one recorded a moment ago is a duplicate, which place.h drops.
- * Control packets (WIRE_ACK, WIRE_PROBE, WIRE_NAK) count on their own and pass a wire_window once.
+ * Control packets (WIRE_ACK and those after it) count on their own and pass a wire_window once.
  *
  * The tag is SipHash-2-4 under a key of the direction of this queue pair (hello.h). It covers:
  * the header, the extension, the payload's length, and the payload itself when that has at most
@@ -44,6 +45,7 @@
 #define WIRE_HEADER_SIZE  32
 #define WIRE_START_SIZE   12
 #define WIRE_ACK_SIZE     52
+#define WIRE_CREDIT_SIZE  12
 #define WIRE_HEAD_MAX     (WIRE_HEADER_SIZE + WIRE_ACK_SIZE) /* of a header and its extension */
 #define WIRE_PACKET_MAX   65507                              /* bytes of a datagram */
 #define WIRE_COVER_MAX    256                                /* payload always under the tag */
@@ -61,8 +63,9 @@ enum wire_type {
     WIRE_READ,      /* request: id, offset = region of the responder; start.length bytes */
     WIRE_READ_DATA, /* id = start.immediate of the request, offset in what was asked for */
     WIRE_ACK,
-    WIRE_PROBE, /* please acknowledge; carries the demand when WIRE_F_START is set */
-    WIRE_NAK,   /* id = enum wire_nak, offset = the low 40 bits of the psn refused */
+    WIRE_PROBE,  /* please acknowledge; carries the demand when WIRE_F_START is set */
+    WIRE_CREDIT, /* ack.credit_bytes and ack.weight_total alone */
+    WIRE_NAK,    /* id = enum wire_nak, offset = the low 40 bits of the psn refused */
 };
 
 enum wire_flag {

@@ -22,13 +22,15 @@ static bool reseals(const struct wire_packet *p, const uint8_t *data, size_t len
 /* Puts the right tag into a packet: what seals it is asked, with the members as they stand. */
 static void sign(uint8_t *data, size_t len)
 {
-    size_t extension = (data[0] & 31) == WIRE_ACK      ? WIRE_ACK_SIZE
+    int type = data[0] & 31;
+    size_t extension = type == WIRE_ACK                ? WIRE_ACK_SIZE
+                       : type == WIRE_CREDIT           ? WIRE_CREDIT_SIZE
                        : (data[1] & WIRE_F_START) != 0 ? WIRE_START_SIZE
                                                        : 0;
     size_t head_len = WIRE_HEADER_SIZE + extension;
     if (len < head_len)
         return;
-    bool control = (data[0] & 31) >= WIRE_ACK && (data[0] & 31) <= WIRE_NAK;
+    bool control = type >= WIRE_ACK && type <= WIRE_NAK;
     uint32_t low =
         (uint32_t)data[20] << 24 | (uint32_t)data[21] << 16 | (uint32_t)data[22] << 8 | data[23];
     uint64_t psn = wire_expand(low, control ? near.control_psn : near.data_psn);

@@ -95,6 +95,18 @@ static void an_acknowledgement_opens_as_it_was_sealed(void **state)
     assert_memory_equal(&in.ack, &out.ack, sizeof(in.ack));
 }
 
+static void credit_alone_opens_as_it_was_sealed(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct wire_packet in = {.type = WIRE_CREDIT, .qp = 1, .psn = 12}, out;
+    in.ack = (struct wire_ack){.credit_bytes = UINT64_MAX - 1, .weight_total = 5};
+    struct datagram d = sealed(&in);
+    assert_int_equal(d.len, WIRE_HEADER_SIZE + WIRE_CREDIT_SIZE);
+    assert_ok(opens(&d, &out, &err));
+    assert_memory_equal(&in.ack, &out.ack, sizeof(in.ack));
+}
+
 static void a_full_packet_of_1514_bytes_carries_95_percent(void **state)
 {
     (void)state;
@@ -368,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_opens_as_it_was_sealed),
         cmocka_unit_test(an_acknowledgement_opens_as_it_was_sealed),
+        cmocka_unit_test(credit_alone_opens_as_it_was_sealed),
         cmocka_unit_test(a_full_packet_of_1514_bytes_carries_95_percent),
         cmocka_unit_test(each_changed_bit_is_refused),
         cmocka_unit_test(a_payload_over_the_limit_is_covered_only_on_request),

@@ -1,0 +1,123 @@
+/*
+ * datapath/solar/pump.c - see pump.h.
+ */
+#include "datapath/solar/pump.h"
+
+#define PROBE_AGAIN_RTTS 8 /* base round trips (and at least the least timeout) between probes */
+
+void pump_init(struct pump *p, struct track *track, const struct cc *cc, int header_bytes,
+               uint64_t credit_bytes, bool path_marks)
+{
+    *p = (struct pump){.track = track,
+                       .cc = *cc,
+                       .header_bytes = header_bytes,
+                       .credit_bytes = credit_bytes,
+                       .probed_ns = -1,
+                       .path_marks = path_marks};
+}
+
+static int64_t probe_due_ns(const struct pump *p)
+{
+    int64_t ns = PROBE_AGAIN_RTTS * p->cc.params.base_rtt_ns;
+    return p->probed_ns + (ns > p->track->timeout_min_ns ? ns : p->track->timeout_min_ns);
+}
+
+enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int64_t *out_ready_ns)
+{
+    *out_ready_ns = INT64_MAX;
+    const struct track_packet *lost = track_lost(p->track);
+    if (lost == NULL && waiting <= 0)
+        return PUMP_WAIT;
+    int64_t flight = p->track->flight_bytes, len = lost != NULL ? lost->len : waiting;
+    int64_t window = cc_window_bytes(&p->cc, INT64_MAX);
+    if (flight > 0 && flight + len > window)
+        return PUMP_WAIT;
+    if (lost == NULL && !track_has_room(p->track))
+        return PUMP_WAIT;
+    /* Credit counts new bytes only: those of a repair were granted when they were new. */
+    if (lost == NULL && p->sent_bytes + (uint64_t)len > p->credit_bytes) {
+        if (flight > 0)
+            return PUMP_WAIT;
+        *out_ready_ns = probe_due_ns(p);
+        if (p->probed_ns >= 0 && now_ns < *out_ready_ns)
+            return PUMP_WAIT;
+        p->probed_ns = now_ns;
+        return PUMP_PROBE;
+    }
+    if ((double)now_ns < p->next_ns) {
+        *out_ready_ns = (int64_t)p->next_ns + 1;
+        return PUMP_WAIT;
+    }
+    return lost != NULL ? PUMP_REPAIR : PUMP_NEW;
+}
+
+static void pace(struct pump *p, int64_t payload, int64_t now_ns)
+{
+    double ns = (double)(payload + p->header_bytes) * 8e9 / p->cc.rate_bps;
+    double from = p->next_ns > (double)now_ns - 1 ? p->next_ns : (double)now_ns;
+    p->next_ns = from + ns;
+}
+
+const struct track_packet *pump_send(struct pump *p, uint32_t token, uint64_t offset, uint16_t len,
+                                     int64_t now_ns)
+{
+    pace(p, len, now_ns);
+    p->sent_bytes += len;
+    return track_send(p->track, token, offset, len, track_next_path(p->track, now_ns), now_ns);
+}
+
+const struct track_packet *pump_repair(struct pump *p, int64_t now_ns)
+{
+    pace(p, track_lost(p->track)->len, now_ns);
+    return track_resend(p->track, track_next_path(p->track, now_ns), now_ns);
+}
+
+void pump_on_credit(struct pump *p, const struct wire_ack *ack)
+{
+    if (ack->credit_bytes > p->credit_bytes)
+        p->probed_ns = -1;
+    p->credit_bytes = ack->credit_bytes;
+    p->weight_total = ack->weight_total;
+}
+
+enum err_code pump_on_ack(struct pump *p, const struct wire_ack *ack, int64_t now_ns,
+                          struct err *err)
+{
+    struct track_news news;
+    if (track_on_ack(p->track, ack, now_ns, &news, err) != ERR_OK)
+        return ERR_INVALID;
+    pump_on_credit(p, ack);
+    int64_t packets = (int32_t)(ack->arrived - p->heard_arrived);
+    int64_t marked = (int32_t)(ack->marked - p->heard_marked);
+    if (packets <= 0) { /* overtaken, or nothing new */
+        packets = marked = 0;
+    } else {
+        p->heard_arrived = ack->arrived;
+        p->heard_marked = ack->marked;
+    }
+    if (news.lost_packets > 0)
+        cc_on_loss(&p->cc, now_ns, news.lost_bytes);
+    struct cc_ack told = {.now_ns = now_ns,
+                          .rtt_ns = news.rtt_ns,
+                          .queue_ns = news.rtt_ns < 0 ? (int64_t)ack->queue_ns : -1,
+                          .acked_bytes = news.acked_bytes,
+                          .packets = packets,
+                          .marked = p->path_marks ? marked : -1,
+                          .weight_total = p->weight_total,
+                          .utilisation = -1};
+    cc_on_ack(&p->cc, &told);
+    return ERR_OK;
+}
+
+void pump_on_tick(struct pump *p, int64_t now_ns)
+{
+    int64_t before = p->track->flight_bytes;
+    if (track_on_tick(p->track, now_ns) > 0)
+        cc_on_loss(&p->cc, now_ns, before - p->track->flight_bytes);
+    cc_on_tick(&p->cc, now_ns);
+}
+
+int64_t pump_deadline_ns(const struct pump *p)
+{
+    return track_deadline_ns(p->track);
+}

@@ -1,0 +1,274 @@
+/*
+ * tests/unit/datapath/test_solar_credit.c - a receiver's line divided among senders, and a sender's
+ * pump that keeps to it.
+ */
+#include "tests/unit/test.h"
+
+#include "datapath/solar/credit.h"
+#include "datapath/solar/pump.h"
+
+#define POOL   INT64_C(160000)
+#define PACKET INT64_C(4000)
+
+static struct credit c;
+static struct err err;
+
+static void start(void)
+{
+    err = (struct err)ERR_INIT;
+    assert_ok(credit_init(&c, POOL, PACKET, &err));
+}
+
+static uint16_t join(int weight)
+{
+    uint16_t sender;
+    assert_ok(credit_join(&c, weight, &sender, &err));
+    return sender;
+}
+
+static int64_t outstanding(void)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < c.senders; i++)
+        if (c.sender[i].used && c.sender[i].demand > c.sender[i].arrived)
+            sum += (int64_t)(c.sender[i].granted - c.sender[i].arrived);
+    return sum;
+}
+
+static void one_sender_may_start_with_the_whole_pool(void **state)
+{
+    (void)state;
+    start();
+    uint16_t sender = join(1), told;
+    assert_int_equal(credit_sum(&c, sender), POOL);
+    credit_demand(&c, sender, 1000000);
+    assert_int_equal(credit_sum(&c, sender), POOL);
+    assert_false(credit_grant(&c, &told));
+    credit_arrived(&c, sender, PACKET); /* makes room for one more */
+    assert_true(credit_grant(&c, &told));
+    assert_int_equal(told, sender);
+    assert_int_equal(credit_sum(&c, sender), POOL + PACKET);
+    assert_false(credit_grant(&c, &told));
+}
+
+static void many_senders_announce_first(void **state)
+{
+    (void)state;
+    start();
+    uint16_t few[40], told;
+    for (int i = 0; i < 40; i++)
+        few[i] = join(1);
+    assert_int_equal(credit_sum(&c, few[0]), PACKET);
+    uint16_t more = join(1);
+    assert_int_equal(credit_sum(&c, few[0]), 0);
+    credit_demand(&c, more, 10 * PACKET);
+    assert_true(credit_grant(&c, &told)); /* and is served at once where others idle */
+    while (credit_grant(&c, &told))
+        ;
+    assert_int_equal(credit_sum(&c, more), 10 * PACKET);
+}
+
+static void what_is_outstanding_never_exceeds_the_pool(void **state)
+{
+    (void)state;
+    start();
+    enum { N = 127 };
+    uint16_t s[N], told;
+    uint64_t sent[N] = {0}, x = 5, each = 100 * PACKET;
+    for (int i = 0; i < N; i++)
+        s[i] = join(1);
+    for (int i = 0; i < N; i++)
+        credit_demand(&c, s[i], each);
+    uint64_t total = 0;
+    for (int step = 0; total < N * each && step < 1000000; step++) {
+        while (credit_grant(&c, &told))
+            ;
+        assert_true(outstanding() <= POOL);
+        assert_int_equal(outstanding(), c.outstanding);
+        x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        int i = (int)((x >> 33) % N);
+        uint64_t may = credit_sum(&c, s[i]) - sent[i];
+        uint64_t now = may < (uint64_t)PACKET ? may : (uint64_t)PACKET;
+        sent[i] += now;
+        total += now;
+        credit_arrived(&c, s[i], (int64_t)now);
+    }
+    assert_true(total == N * each);
+    assert_int_equal(c.outstanding, 0);
+    assert_int_equal(credit_weight_total(&c), 0);
+}
+
+static void grants_follow_the_weights(void **state)
+{
+    (void)state;
+    start();
+    uint16_t a = join(1), b = join(3), told;
+    credit_demand(&c, a, 100000000);
+    credit_demand(&c, b, 100000000);
+    assert_int_equal(credit_weight_total(&c), 4);
+    uint64_t a0 = credit_sum(&c, a), b0 = credit_sum(&c, b);
+    for (int i = 0; i < 4000; i++) {
+        uint16_t turn =
+            credit_sum(&c, a) - c.sender[a].arrived > credit_sum(&c, b) - c.sender[b].arrived ? a
+                                                                                              : b;
+        credit_arrived(&c, turn, PACKET);
+        while (credit_grant(&c, &told))
+            ;
+    }
+    uint64_t of_a = credit_sum(&c, a) - a0, of_b = credit_sum(&c, b) - b0;
+    assert_true(of_b > 29 * of_a / 10 && of_b < 31 * of_a / 10);
+}
+
+static void one_that_lies_gains_nothing(void **state)
+{
+    (void)state;
+    start();
+    uint16_t a = join(1), told;
+    credit_demand(&c, a, UINT64_MAX);
+    assert_int_equal(c.sender[a].demand, CREDIT_DEMAND_MAX);
+    credit_demand(&c, a, 5); /* less than before */
+    assert_int_equal(c.sender[a].demand, CREDIT_DEMAND_MAX);
+    credit_arrived(&c, a, 10 * POOL); /* more than it may */
+    assert_int_equal(c.outstanding, 0);
+    assert_int_equal(outstanding(), 0);
+    while (credit_grant(&c, &told))
+        ;
+    assert_int_equal(c.outstanding, POOL);
+}
+
+static void one_that_leaves_gives_back(void **state)
+{
+    (void)state;
+    start();
+    uint16_t a = join(1), b = join(1), told;
+    credit_demand(&c, a, 100 * PACKET);
+    credit_demand(&c, b, 100 * PACKET);
+    credit_leave(&c, a);
+    assert_int_equal(outstanding(), c.outstanding);
+    assert_int_equal(credit_weight_total(&c), 1);
+    while (credit_grant(&c, &told))
+        assert_int_equal(told, b);
+    assert_int_equal(c.outstanding, POOL);
+    credit_leave(&c, b);
+    assert_int_equal(c.outstanding, 0);
+    assert_int_equal(credit_sum(&c, join(1)), POOL);
+}
+
+static void limits_are_told(void **state)
+{
+    (void)state;
+    start();
+    uint16_t sender;
+    assert_fails(credit_join(&c, 0, &sender, &err), ERR_INVALID);
+    assert_fails(credit_join(&c, CREDIT_WEIGHT_MAX + 1, &sender, &err), ERR_INVALID);
+    assert_ok(credit_join(&c, CREDIT_WEIGHT_MAX, &sender, &err));
+    for (int i = 1; i < CREDIT_SENDERS_MAX; i++)
+        join(1);
+    assert_fails(credit_join(&c, 1, &sender, &err), ERR_LIMIT);
+    assert_fails(credit_init(&c, PACKET - 1, PACKET, &err), ERR_INVALID);
+    assert_ok(credit_init(&c, PACKET, PACKET, &err));
+}
+
+/* Pump -------------------------------------------------------------------------------------------
+ */
+
+static struct track_packet slots[1024];
+static struct track track;
+static struct pump pump;
+
+static void start_pump(uint64_t credit_bytes)
+{
+    start();
+    struct cc_params params = cc_defaults(INT64_C(100000000000), 12000, 4160);
+    struct cc cc;
+    assert_ok(cc_init(&cc, CC_SOLAR, &params, &err));
+    assert_ok(track_init(&track, slots, 1024, 8, 1000000, &err));
+    pump_init(&pump, &track, &cc, 64, credit_bytes, false);
+}
+
+static int send_all(int64_t now_ns)
+{
+    int sent = 0;
+    int64_t ready_ns = 0;
+    while (pump_next(&pump, PACKET, now_ns, &ready_ns) == PUMP_NEW) {
+        pump_send(&pump, 0, pump.sent_bytes, (uint16_t)PACKET, now_ns);
+        sent++;
+    }
+    return sent;
+}
+
+static void a_pump_sends_no_more_than_credit(void **state)
+{
+    (void)state;
+    start_pump(3 * PACKET);
+    int sent = 0;
+    for (int64_t now_ns = 0; now_ns < 100000; now_ns += 10)
+        sent += send_all(now_ns);
+    assert_int_equal(sent, 3);
+    struct wire_ack more = {.credit_bytes = 4 * PACKET};
+    pump_on_credit(&pump, &more);
+    assert_int_equal(send_all(200000), 1);
+}
+
+static void a_pump_sends_no_more_than_the_product(void **state)
+{
+    (void)state;
+    start_pump(UINT64_MAX);
+    for (int64_t now_ns = 0; now_ns < 100000; now_ns += 10)
+        send_all(now_ns);
+    assert_int_equal(track.flight_bytes, (150000 + 4160) / PACKET * PACKET);
+}
+
+static void a_pump_without_credit_probes_and_again(void **state)
+{
+    (void)state;
+    start_pump(0);
+    int64_t ready_ns;
+    assert_int_equal(pump_next(&pump, PACKET, 0, &ready_ns), PUMP_PROBE);
+    assert_int_equal(pump_next(&pump, PACKET, 1, &ready_ns), PUMP_WAIT);
+    assert_int_equal(ready_ns, 1000000);
+    assert_int_equal(pump_next(&pump, PACKET, ready_ns, &ready_ns), PUMP_PROBE);
+    assert_int_equal(pump_next(&pump, 0, 9000000, &ready_ns), PUMP_WAIT);
+}
+
+static void a_pump_paces(void **state)
+{
+    (void)state;
+    start_pump(UINT64_MAX);
+    pump.cc.rate_bps = 1e9; /* 4064 bytes in 32.5 us */
+    int sent = 0;
+    for (int64_t now_ns = 0; now_ns < 1000000; now_ns += 100)
+        sent += send_all(now_ns);
+    assert_in_range(sent, 30, 32);
+}
+
+static void a_pump_repairs_before_it_sends_new(void **state)
+{
+    (void)state;
+    start_pump(10 * PACKET);
+    pump_send(&pump, 7, 0, (uint16_t)PACKET, 0);
+    pump_on_tick(&pump, pump_deadline_ns(&pump));
+    int64_t ready_ns;
+    assert_int_equal(pump_next(&pump, PACKET, 10000000, &ready_ns), PUMP_REPAIR);
+    assert_int_equal(pump_repair(&pump, 10000000)->token, 7);
+    assert_true(cc_rate_bps(&pump.cc) <= INT64_C(100000000000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_sender_may_start_with_the_whole_pool),
+        cmocka_unit_test(many_senders_announce_first),
+        cmocka_unit_test(what_is_outstanding_never_exceeds_the_pool),
+        cmocka_unit_test(grants_follow_the_weights),
+        cmocka_unit_test(one_that_lies_gains_nothing),
+        cmocka_unit_test(one_that_leaves_gives_back),
+        cmocka_unit_test(limits_are_told),
+        cmocka_unit_test(a_pump_sends_no_more_than_credit),
+        cmocka_unit_test(a_pump_sends_no_more_than_the_product),
+        cmocka_unit_test(a_pump_without_credit_probes_and_again),
+        cmocka_unit_test(a_pump_paces),
+        cmocka_unit_test(a_pump_repairs_before_it_sends_new),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
