@@ -51,6 +51,7 @@ door() {
 }
 door 'sqlite3\.h' db/
 door 'microhttpd\.h' server/http
+door 'zstd' db/series_
 door 'netlink/' datapath/nl/
 door 'infiniband/' datapath/verbs/
 door 'hwloc' datapath/sys/topology

@@ -1,0 +1,130 @@
+/*
+ * db/series_ingest.c - batches into a frame on disk, then into the picture, then the answers. On
+ * the writing thread.
+ */
+#include <inttypes.h>
+
+#include "db/series_private.h"
+
+/* What the batch says is possible and new. Under `lock`. */
+static enum err_code judge(struct series *series, struct series_job *job, int64_t now_us)
+{
+    const struct telemetry_batch *batch = &series->batch;
+    const struct series_node *node = &series->picture.nodes[job->number];
+    if (batch->sample_count == 0)
+        return err_set(&job->err, ERR_INVALID, "the batch has no samples");
+    int64_t last_us = telemetry_time_us(batch, batch->sample_count - 1);
+    if (last_us > now_us + SERIES_AHEAD_US)
+        return err_set(&job->err, ERR_INVALID,
+                       "the batch is of %" PRId64 " s from now: set the node's clock",
+                       (last_us - now_us) / 1000000);
+    if (batch->start_us < now_us - series->keep_us[SERIES_RAW])
+        return err_set(&job->err, ERR_INVALID,
+                       "the batch is older than what is kept (%" PRId64 " s)",
+                       series->keep_us[SERIES_RAW] / 1000000);
+    job->receipt.repeated = node->staged_stream == batch->stream && batch->seq <= node->staged_seq;
+    job->receipt.samples = batch->sample_count;
+    for (size_t i = 0; i < batch->sample_count && !job->receipt.repeated; i++)
+        job->receipt.dropped += telemetry_time_us(batch, i) <= node->staged_us;
+    return ERR_OK;
+}
+
+/* Decodes; true = it goes into the frame. */
+static bool stage(struct series *series, struct series_job *job, int64_t now_us)
+{
+    struct telemetry_batch *batch = &series->batch;
+    job->code = telemetry_decode(job->data, job->len, batch, &job->err);
+    if (job->code != ERR_OK)
+        return false;
+    pthread_mutex_lock(&series->lock);
+    job->code = series_picture_node(&series->picture, job->node, &job->number, &job->err);
+    if (job->code == ERR_OK)
+        job->code = judge(series, job, now_us);
+    bool taken = job->code == ERR_OK && !job->receipt.repeated &&
+                 job->receipt.dropped < job->receipt.samples;
+    if (taken) {
+        struct series_node *node = &series->picture.nodes[job->number];
+        node->staged_stream = batch->stream;
+        node->staged_seq = batch->seq;
+        node->staged_us = telemetry_time_us(batch, batch->sample_count - 1);
+        job->values = batch->value_count;
+    }
+    pthread_mutex_unlock(&series->lock);
+    return taken;
+}
+
+/* Jobs from..to are in the frame or were dealt with: writes it, then takes them into the picture.
+ */
+static void commit(struct series *series, struct series_job *jobs, size_t count, int64_t now_us)
+{
+    struct frame_builder *builder = &series->builders[SERIES_RAW];
+    uint64_t bytes = 0;
+    struct err err = ERR_INIT;
+    enum err_code code = ERR_OK;
+    if (builder->entry_count > 0)
+        code = series_names_store(series, &err);
+    if (code == ERR_OK && builder->entry_count > 0)
+        code = frame_write(&series->files[SERIES_RAW], builder, &bytes, &err);
+    builder->entry_count = builder->len = 0;
+    pthread_mutex_lock(&series->lock);
+    series->stats.bytes[SERIES_RAW] += bytes;
+    series->stats.failed_writes += code != ERR_OK;
+    for (size_t i = 0; i < count; i++) {
+        struct series_job *job = &jobs[i];
+        if (!job->taken)
+            continue;
+        struct series_node *node = &series->picture.nodes[job->number];
+        if (code == ERR_OK) {
+            /* It was decoded before: neither fails but without memory, and the file has it. */
+            if (telemetry_decode(job->data, job->len, &series->batch, NULL) != ERR_OK ||
+                series_fold(&series->roller, job->number, &series->batch, NULL) != ERR_OK)
+                series->stats.failed_writes++;
+            node->heard_us = now_us;
+            series->stats.batches++;
+            series->stats.samples += job->receipt.samples;
+            series->stats.values += job->values;
+            continue;
+        }
+        job->code = code;
+        job->err = err;
+        node->staged_stream = node->stream;
+        node->staged_seq = node->seq;
+        node->staged_us = node->last_us;
+    }
+    for (size_t i = 0; i < count; i++) {
+        series->stats.repeated += jobs[i].receipt.repeated;
+        series->stats.dropped_samples += jobs[i].receipt.dropped;
+        series->stats.refused += jobs[i].code == ERR_INVALID || jobs[i].code == ERR_LIMIT;
+    }
+    series->stats.cut_bytes = 0;
+    for (int i = 0; i < SERIES_TIER_COUNT; i++)
+        series->stats.cut_bytes += series->files[i].cut;
+    pthread_mutex_unlock(&series->lock);
+    for (size_t i = 0; i < count; i++)
+        jobs[i].done(jobs[i].arg, jobs[i].code, &jobs[i].receipt, &jobs[i].err);
+}
+
+void series_store(struct series *series, struct series_job *jobs, size_t count)
+{
+    struct frame_builder *builder = &series->builders[SERIES_RAW];
+    int64_t now_us = series->clock->wall_us(series->clock);
+    size_t first = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct series_job *job = &jobs[i];
+        const struct telemetry_batch *batch = &series->batch;
+        if (!stage(series, job, now_us))
+            continue;
+        int64_t period = frame_period(SERIES_RAW, batch->start_us);
+        if (builder->entry_count > 0 &&
+            (builder->period != period || frame_is_full(builder, job->len))) {
+            commit(series, jobs + first, i - first, now_us);
+            first = i;
+        }
+        builder->period = period;
+        job->code = frame_add(builder, job->number, batch->start_us,
+                              telemetry_time_us(batch, batch->sample_count - 1), job->data,
+                              job->len, &job->err);
+        job->taken = job->code == ERR_OK;
+    }
+    commit(series, jobs + first, count - first, now_us);
+}
