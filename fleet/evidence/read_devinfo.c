@@ -283,3 +283,34 @@ const struct evidence_reader reader_show_gids = {
     .begins = gids_begin,
     .read = gids_read,
 };
+
+/* ibv_devices: "mlx5_0 b8599f0300c77ab8" below "device ... node GUID". */
+static bool devices_begin(const struct evidence_job *job, size_t i)
+{
+    struct slice rest = job_line(job, i);
+    return slice_is(slice_word(&rest), "device") && slice_is(rest, "node GUID");
+}
+
+static size_t devices_read(struct evidence_job *job, size_t i)
+{
+    struct slice words[2];
+    uint64_t guid;
+    for (i++; i < job->line_count; i++) {
+        struct slice line = job_line(job, i);
+        if (line.len == 0 || slice_starts(line, "------"))
+            continue;
+        if (slice_words(line, words, 2) != 2 || !is_device_name(words[0]) || words[1].len != 16 ||
+            !slice_hex(words[1], &guid))
+            break;
+        job_subject(job, "rdma %.*s", (int)words[0].len, words[0].at);
+        put_text(job, i, "node_guid", words[1]);
+    }
+    return i;
+}
+
+const struct evidence_reader reader_ibv_devices = {
+    .kind = "ibv_devinfo",
+    .tool = "ibv_devices",
+    .begins = devices_begin,
+    .read = devices_read,
+};

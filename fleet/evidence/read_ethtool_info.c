@@ -101,3 +101,42 @@ const struct evidence_reader reader_ethtool_info = {
     .begins = begins,
     .read = read,
 };
+
+/* ethtool -a: "Pause parameters for eth0:", "RX:  on". */
+static bool pause_begins(const struct evidence_job *job, size_t i)
+{
+    return slice_starts(job_line(job, i), "Pause parameters for ");
+}
+
+static size_t pause_read(struct evidence_job *job, size_t i)
+{
+    static const struct {
+        const char *key, *name;
+    } keys[] = {
+        {"Autonegotiate", "pause_autoneg"},
+        {"RX", "pause_rx"},
+        {"TX", "pause_tx"},
+        {"RX negotiated", "pause_rx_negotiated"},
+        {"TX negotiated", "pause_tx_negotiated"},
+    };
+    struct slice netdev, key, value;
+    (void)slice_after(job_line(job, i), "Pause parameters for ", &netdev);
+    netdev.len -= slice_ends(netdev, ":") ? 1 : 0;
+    job_subject(job, "netdev %.*s", (int)netdev.len, netdev.at);
+    for (i++; row(job_line(job, i), &key, &value); i++) {
+        size_t k = 0;
+        while (k < sizeof(keys) / sizeof(keys[0]) && !slice_is(key, keys[k].key))
+            k++;
+        if (k == sizeof(keys) / sizeof(keys[0]))
+            break;
+        put_value(job, i, keys[k].name, value, "");
+    }
+    return i;
+}
+
+const struct evidence_reader reader_ethtool_pause = {
+    .kind = "pfc",
+    .tool = "ethtool -a",
+    .begins = pause_begins,
+    .read = pause_read,
+};

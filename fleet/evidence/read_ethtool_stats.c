@@ -26,6 +26,23 @@ static bool is_name(struct slice name)
     return letter && name.len < EVIDENCE_NAME_MAX;
 }
 
+/* "rxq3: rx_bytes", "3: rcv_pkts": the queue, and the name without it. */
+static void take_queue(struct slice *name, int *queue)
+{
+    struct slice tag, rest;
+    uint64_t number;
+    if (!slice_split(*name, ':', &tag, &rest))
+        return;
+    if (slice_starts(tag, "rxq") || slice_starts(tag, "txq")) {
+        tag.at += 3;
+        tag.len -= 3;
+    }
+    if (!slice_uint(slice_trim(tag), &number) || number > 9999)
+        return;
+    *queue = (int)number;
+    *name = slice_trim(rest);
+}
+
 /* "[3]: rx_discards: 7" is queue 3; the queue is -1 elsewhere. */
 static bool split_row(struct slice line, struct slice *name, struct slice *value, int *queue)
 {
@@ -48,6 +65,7 @@ static bool split_row(struct slice line, struct slice *name, struct slice *value
     *name = slice_trim((struct slice){.at = line.at, .len = (size_t)(colon - line.at)});
     *value = slice_trim(
         (struct slice){.at = colon + 1, .len = (size_t)(line.at + line.len - colon - 1)});
+    take_queue(name, queue);
     return is_name(*name);
 }
 
@@ -219,12 +237,40 @@ static void put_pfc_mode(struct evidence_job *job, size_t i, struct slice name)
         put_text(job, i, "pfc_configured", slice_of("no"));
 }
 
+/* Below the headline some drivers print names with blanks (vmxnet3 has a block for each queue, "Tx
+ * Queue#: 3"), or rows without a value (cxgb4). */
+static bool read_odd_row(struct evidence_job *job, size_t i, struct slice line, int *block)
+{
+    struct slice name, value;
+    char text[EVIDENCE_NAME_MAX], subject[EVIDENCE_SUBJECT_MAX];
+    uint64_t number;
+    if (!slice_split(line, ':', &name, &value))
+        return false;
+    name = slice_trim(name);
+    value = slice_trim(value);
+    if (slice_ends(name, " Queue#") && slice_uint(value, &number) && number <= 9999) {
+        *block = (int)number;
+        return true;
+    }
+    if (number_read(value).kind != NUMBER_INTEGER)
+        return value.len == 0;
+    slice_copy(name, text, sizeof(text));
+    memcpy(subject, job->subject, sizeof(subject));
+    size_t len = strlen(subject);
+    if (*block >= 0)
+        snprintf(job->subject + len, sizeof(subject) - len, " queue %d", *block);
+    put_number(job, i, text, value, "");
+    memcpy(job->subject, subject, sizeof(subject));
+    return true;
+}
+
 static size_t read(struct evidence_job *job, size_t i)
 {
     struct seen seen = {.packets = 0};
     struct slice name, value;
     size_t first = i;
-    int queue;
+    int queue, block = -1;
+    bool headed = false;
     set_subject(job);
     for (; i < job->line_count; i++) {
         struct slice line = job_line(job, i);
@@ -233,10 +279,16 @@ static size_t read(struct evidence_job *job, size_t i)
             continue;
         if (i > first && (job_stops(job, i, &reader_ethtool_stats) || is_headline(line)))
             break;
-        if (is_headline(line))
+        if (is_headline(line)) {
+            headed = true;
             continue;
-        if (!split_row(line, &name, &value, &queue))
+        }
+        if (!split_row(line, &name, &value, &queue)) {
+            if (headed && read_odd_row(job, i, line, &block))
+                continue;
             break;
+        }
+        queue = queue < 0 ? block : queue;
         char subject[EVIDENCE_SUBJECT_MAX];
         memcpy(subject, job->subject, sizeof(subject));
         size_t len = strlen(subject);

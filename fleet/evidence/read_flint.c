@@ -51,8 +51,8 @@ static bool is_failure(struct slice line)
 {
     return slice_starts(line, "-E-") || slice_starts(line, "Fail :") ||
            slice_starts(line, "FAIL:") || slice_starts(line, "Fail:") ||
-           slice_starts(line, "devlink answers:") || slice_has(line, "- FAILED") ||
-           slice_has(line, "Burning FW image failed");
+           slice_starts(line, "devlink answers:") || slice_starts(line, "kernel answers:") ||
+           slice_has(line, "- FAILED") || slice_has(line, "Burning FW image failed");
 }
 
 static bool needs_reset(struct slice line)
@@ -67,6 +67,7 @@ static bool is_progress(struct slice line)
     static const char *const starts[] = {
         "Burning ", "Restoring signature", "FSMST_INITIALIZE", "Writing ",  "Device #", "Querying ",
         "Found ",   "Preparing",           "Flashing",         "Updating ", "Erasing ", "Done",
+        "[fw",
     };
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         if (slice_starts(line, starts[i]))
@@ -96,12 +97,14 @@ static bool begins(const struct evidence_job *job, size_t i)
     static const char *const sure[] = {
         "Current FW version on flash:",
         "Device Type:",
-        "Burning FW image",
+        "Burning F",
         "FSMST_INITIALIZE",
         "Querying Mellanox devices",
         "PSID:",
         "Writing Boot image component",
         "Fail : The Digest",
+        "Preparing to flash",
+        "[fw",
         NULL,
     };
     struct slice line = job_line(job, i);
@@ -126,6 +129,7 @@ static void read_mismatch(struct evidence_job *job, size_t i, struct slice line)
 }
 
 struct flint {
+    bool query;
     struct slice version; /* "FW Version:" */
     bool rom;             /* the line before was of "Rom Info:" */
 };
@@ -202,6 +206,32 @@ static void set_device(struct evidence_job *job, struct slice line)
         job_subject(job, "firmware device %llu", (unsigned long long)index);
 }
 
+/* "Chip Revision:         0" and what else a query of a newer tool says. */
+static bool read_other(struct evidence_job *job, size_t i, struct slice line)
+{
+    struct slice key, value;
+    char name[48];
+    if (!slice_split(line, ':', &key, &value) || key.len == 0 || key.len >= sizeof(name) ||
+        slice_columns(key, &key, 1) != 1)
+        return false;
+    slice_copy(key, name, sizeof(name));
+    for (char *c = name; *c != '\0'; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9');
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c + 'a' - 'A');
+        else if (*c == ' ' || *c == '/')
+            *c = '_';
+        else if (!letter && strchr("()_-", *c) == NULL)
+            return false;
+    }
+    value = slice_trim(value);
+    if (slice_is_unknown(value))
+        put_unknown(job, i, name);
+    else
+        put_text(job, i, name, value);
+    return true;
+}
+
 static bool read_line(struct evidence_job *job, size_t i, struct flint *f)
 {
     struct slice line = job_line(job, i), value;
@@ -223,19 +253,24 @@ static bool read_line(struct evidence_job *job, size_t i, struct flint *f)
                     "The new firmware is written and does not run yet");
         return true;
     }
+    if (slice_has(line, "FW was loaded successfully") || slice_starts(line, "Flashing done")) {
+        put_text(job, i, "result", slice_of("success"));
+        return true;
+    }
     if (rom && slice_starts(line, "type=")) {
         put_text(job, i, "rom", line);
         f->rom = true;
         return true;
     }
-    return read_versions(job, i, line) || is_progress(line) || is_noise(line);
+    return read_versions(job, i, line) || is_progress(line) || is_noise(line) ||
+           (f->query && read_other(job, i, line));
 }
 
 static size_t read(struct evidence_job *job, size_t i)
 {
-    struct flint f = {.rom = false};
+    struct flint f = {.query = query_begins(job, i)};
     char device[64];
-    size_t end = i;
+    size_t end = i, first = i;
     if (job_command_option(job, "-d", device, sizeof(device)))
         job_subject(job, "firmware %s", device);
     else
@@ -244,7 +279,10 @@ static size_t read(struct evidence_job *job, size_t i)
         struct slice line = job_line(job, i);
         if (line.len == 0)
             continue;
-        if (job_is_prompt(job, i, NULL) || !read_line(job, i, &f))
+        if (job_is_prompt(job, i, NULL) ||
+            (i > first && job_stops(job, i, &reader_flint) &&
+             job_stops(job, i, &reader_flint_query)) ||
+            !read_line(job, i, &f))
             break;
         end = i + 1;
     }

@@ -25,7 +25,7 @@ static struct slice unquote(struct slice s)
 static bool ca_row(struct slice line, struct slice *device)
 {
     struct slice rest = line;
-    if (!slice_skip(&rest, "CA '") && !slice_skip(&rest, "CA \""))
+    if (!slice_skip(&rest, "CA '") && !slice_skip(&rest, "CA \"") && !slice_skip(&rest, "CA: '"))
         return false;
     *device = slice_word(&rest);
     if (device->len < 2 || rest.len > 0)

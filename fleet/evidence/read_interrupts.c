@@ -66,7 +66,7 @@ static bool row_id(struct slice line, struct slice *id, struct slice *rest)
         return false;
     for (size_t i = 0; i < first.len; i++) {
         char c = first.at[i];
-        if (!(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z'))
+        if (!(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') && c != '_')
             return false;
     }
     *id = first;

@@ -250,6 +250,8 @@ static size_t read(struct evidence_job *job, size_t i)
             if (slice_starts(line, "LnkCap:"))
                 judge(job, &link);
             read_link(job, i, line, &link);
+        } else if (slice_starts(line, "Lnk")) {
+            continue; /* beside the links in a grep */
         } else if (grepped || job->lines[i].indent == 0) {
             break;
         } else {

@@ -7,7 +7,7 @@
 #include "fleet/evidence/readers.h"
 
 #define VALUES_MAX    3 /* -e: default, current, next boot */
-#define HEADLINES_MAX 12
+#define HEADLINES_MAX 4
 
 static bool is_name(struct slice s)
 {
@@ -105,10 +105,10 @@ static bool begins(const struct evidence_job *job, size_t i)
         return is_known(name);
     if (slice_starts(line, "Configurations:"))
         return true;
-    if (!slice_starts(line, "Device #") && !slice_starts(line, "Device type:"))
-        return false;
-    for (size_t k = i + 1; k <= i + HEADLINES_MAX; k++) {
-        if (slice_starts(job_line(job, k), "Configurations:"))
+    if (slice_starts(line, "Device type:")) /* flint and mlxfwmanager write a large T */
+        return true;
+    for (size_t k = i + 1; slice_starts(line, "Device #") && k <= i + HEADLINES_MAX; k++) {
+        if (slice_starts(job_line(job, k), "Device type:"))
             return true;
     }
     return false;
@@ -203,4 +203,39 @@ const struct evidence_reader reader_mlxconfig = {
     .tool = "mlxconfig",
     .begins = begins,
     .read = read,
+};
+
+/* mlxreg --get: "Field Name | Data", a line of '=', "roce_adp_retrans_en | 0x00000001". */
+static bool register_begins(const struct evidence_job *job, size_t i)
+{
+    struct slice line = job_line(job, i), before, after;
+    return slice_starts(line, "Field Name") && slice_split(line, '|', &before, &after) &&
+           slice_starts(slice_trim(after), "Data");
+}
+
+static size_t register_read(struct evidence_job *job, size_t i)
+{
+    char name[EVIDENCE_NAME_MAX];
+    struct slice key, value;
+    if (!job_command_option(job, "--reg_name", name, sizeof(name)))
+        job_subject(job, "firmware register");
+    else
+        job_subject(job, "firmware register %s", name);
+    for (i++; i < job->line_count; i++) {
+        struct slice line = job_line(job, i);
+        if (line.len == 0 || slice_starts(line, "===="))
+            continue;
+        if (!slice_split(line, '|', &key, &value))
+            break;
+        slice_copy(slice_trim(key), name, sizeof(name));
+        put_value(job, i, name, slice_trim(value), "");
+    }
+    return i;
+}
+
+const struct evidence_reader reader_mlxreg = {
+    .kind = "dcqcn",
+    .tool = "mlxreg",
+    .begins = register_begins,
+    .read = register_read,
 };

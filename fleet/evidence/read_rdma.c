@@ -276,13 +276,20 @@ static void read_ibdev_row(struct evidence_job *job, size_t i, struct slice befo
     }
     struct slice port = slice_word(&rest);
     job_subject(job, "port %.*s/%.*s", (int)device.len, device.at, (int)port.len, port.at);
-    put_text(job, i, "netdev", netdev);
+    if (netdev.len > 0 && netdev.at[0] == '(') { /* no interface: "==> (Down)" */
+        after = netdev;
+        put_unknown(job, i, "netdev");
+        netdev.len = 0;
+    } else {
+        put_text(job, i, "netdev", netdev);
+    }
     if (!slice_skip(&after, "(") || !slice_ends(after, ")"))
         return;
     after.len--;
     put_value(job, i, "netdev_state", after, "");
     if (slice_is_nocase(after, "Down"))
-        put_finding(job, i, RULE_PORT_DOWN, "%.*s of the port is down", (int)netdev.len, netdev.at);
+        put_finding(job, i, RULE_PORT_DOWN, "The port's interface %.*s is down", (int)netdev.len,
+                    netdev.at);
 }
 
 static size_t ibdev_read(struct evidence_job *job, size_t i)

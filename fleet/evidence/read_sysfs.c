@@ -3,6 +3,7 @@
  * them: "PATH:value" (grep), "PATH value", "name: value" after a cd (loops), "==> PATH <==" (head),
  * and debugfs tables of hns ("aeqe --- 3341").
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "fleet/evidence/common.h"
@@ -13,7 +14,10 @@
 
 struct place { /* what a path says */
     struct slice device, port, name;
-    bool is_rdma, is_hw;
+    struct slice ecn;   /* "roce_np" below /ecn/ */
+    struct slice above; /* the folder of the file */
+    bool is_rdma, is_hw, is_pci;
+    char address[16];
 };
 
 static bool next_part(struct slice *path, struct slice *part)
@@ -52,7 +56,14 @@ static bool read_path(struct slice path, struct place *out)
         } else if (before.len > 0 && slice_is(before, "ports")) {
             out->port = part;
         }
+        if (before.len > 0 && slice_is(before, "mlx5") && is_pci_address(part, out->address)) {
+            out->device = part;
+            out->is_pci = rooted = true;
+        }
+        if (before.len > 0 && slice_is(before, "ecn"))
+            out->ecn = part;
         out->is_hw = out->is_hw || slice_is(part, "hw_counters");
+        out->above = before;
         before = part;
     }
     out->name = before;
@@ -112,7 +123,7 @@ static bool split_path(struct slice line, struct slice *path, struct slice *valu
         if (slash == NULL)
             return false;
         struct slice last = {.at = slash + 1, .len = (size_t)(line.at + i - slash - 1)};
-        if (is_file_name(last))
+        if (is_file_name(last) || slice_has(*path, "/ecn/"))
             break;
         if (c != ':')
             return false;
@@ -190,7 +201,10 @@ static bool begins(const struct evidence_job *job, size_t i)
 
 static void set_subject(struct evidence_job *job, const struct place *place)
 {
-    const char *type = !place->is_rdma ? "netdev" : place->port.len > 0 ? "port" : "rdma";
+    const char *type = place->is_pci         ? "pci"
+                       : !place->is_rdma     ? "netdev"
+                       : place->port.len > 0 ? "port"
+                                             : "rdma";
     if (place->port.len > 0)
         job_subject(job, "%s %.*s/%.*s", type, (int)place->device.len, place->device.at,
                     (int)place->port.len, place->port.at);
@@ -274,9 +288,21 @@ static void put_attribute(struct evidence_job *job, size_t i, struct slice name,
 static void put_at(struct evidence_job *job, size_t i, const struct place *place, struct slice name,
                    struct slice value, struct states *states)
 {
+    uint64_t prio;
     set_subject(job, place);
-    if (!has_twin(job, place, name, value))
+    if (place->ecn.len > 0) { /* mlx5: .../ecn/roce_np/cnp_dscp, .../ecn/roce_rp/enable/3 */
+        char text[EVIDENCE_NAME_MAX];
+        bool by_prio = slice_uint(name, &prio) && prio <= 7;
+        struct slice last = by_prio ? place->above : name;
+        snprintf(text, sizeof(text), "%.*s_%.*s", (int)place->ecn.len, place->ecn.at, (int)last.len,
+                 last.at);
+        if (by_prio)
+            job_subject(job, "netdev %.*s prio %llu", (int)place->device.len, place->device.at,
+                        (unsigned long long)prio);
+        put_value(job, i, text, value, "");
+    } else if (!has_twin(job, place, name, value)) {
         put_attribute(job, i, name, value, states);
+    }
 }
 
 static void put_dashed(struct evidence_job *job, size_t i, const struct place *place,

@@ -317,6 +317,10 @@ static bool read_more(struct evidence_job *job, size_t i, struct slice line,
         }
         return true;
     }
+    if (slice_starts(line, "mode:") || slice_starts(line, "shaper:")) {
+        put_text(job, i, "mqprio", line);
+        return true;
+    }
     bool any = false;
     for (struct slice key = slice_word(&rest); key.len > 0; key = slice_word(&rest)) {
         struct slice after = rest, value = slice_word(&after);
@@ -326,7 +330,9 @@ static bool read_more(struct evidence_job *job, size_t i, struct slice line,
         }
         while (value.len > 0 && (slice_ends(value, ")") || slice_ends(value, ",")))
             value.len--;
-        if (value.len == 0 || value.at[0] < '0' || value.at[0] > '9')
+        key.len -= slice_ends(key, ":") ? 1 : 0;
+        bool minus = value.len > 1 && value.at[0] == '-';
+        if (value.len == 0 || value.at[minus] < '0' || value.at[minus] > '9')
             continue;
         put_sized(job, i, key, value);
         if (slice_is(key, "flows_plimit"))

@@ -443,6 +443,257 @@ static const struct expected_file texts[] = {
             {"send-discards", "lid 5 port 2", 1},
         },
     },
+    {
+        "NIC statistics:\n"
+        "  Tx Queue#: 0\n"
+        "    TSO pkts tx: 12\n"
+        "    drv dropped tx total: 0\n"
+        "  Rx Queue#: 1\n"
+        "    LRO pkts rx: 4\n"
+        "  tx timeout count: 0\n",
+        "ethtool-S",
+        {
+            {"netdev queue 0", "TSO pkts tx", "12", 0},
+            {"netdev queue 1", "LRO pkts rx", "4", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "NIC statistics:\n"
+        "     rx_crc_errors: 0\n"
+        "     rx_priority_pause_frames: 3\n"
+        "     rxq0: rx_bytes: 100\n"
+        "     txq7: tx_pkts: 9\n"
+        "     3: rcv_pkts: 5\n",
+        "ethtool-S",
+        {
+            {"netdev", "rx_fcs_errors", "0", 0},
+            {"netdev queue 0", "rx_bytes", "100", 0},
+            {"netdev queue 7", "tx_pkts", "9", 0},
+            {"netdev queue 3", "rcv_pkts", "5", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "NIC statistics:\n"
+        "     tx_octets           : 5\n"
+        "     rx_fcs_errors       : 0\n"
+        "     -------Loopback 0----------- :\n"
+        "     octets_ok           : 7\n",
+        "ethtool-S",
+        {
+            {"netdev", "tx_octets", "5", 0},
+            {"netdev", "octets_ok", "7", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "Pause parameters for eth0:\n"
+        "Autonegotiate:\toff\n"
+        "RX:\t\ton\n"
+        "TX:\t\toff\n",
+        "pfc",
+        {
+            {"netdev eth0", "pause_rx", "on", 0},
+            {"netdev eth0", "pause_tx", "off", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "mlx5_2 port 1 ==>  (Down)\n",
+        "rdma-tool",
+        {
+            {"port mlx5_2/1", "netdev", "?", 0},
+            {"port mlx5_2/1", "netdev_state", "Down", 0},
+        },
+        {
+            {"port-down", "port mlx5_2/1", 1},
+        },
+    },
+    {
+        "CA: 'mlx5_0'\n"
+        "Port 1:\n"
+        "State: Initializing\n"
+        "Physical state: LinkUp\n"
+        "Rate: 56\n"
+        "Base lid: 65535\n"
+        "Link layer: InfiniBand\n",
+        "ibstat",
+        {
+            {"port mlx5_0/1", "state", "Initializing", 0},
+            {"port mlx5_0/1", "rate", "56", 0},
+        },
+        {
+            {"port-down", "port mlx5_0/1", 1},
+        },
+    },
+    {
+        "# lspci -s 3b:00.0 -vv | grep -i lnk\n"
+        "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"
+        "\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes, Disabled- CommClk+\n"
+        "\t\tLnkSta:\tSpeed 16GT/s, Width x8\n"
+        "\t\tLnkCap2: Supported Link Speeds: 2.5-16GT/s, Crosslink- Retimer+ 2Retimers+ DRS-\n",
+        "lspci",
+        {
+            {"pci 0000:3b:00.0", "pcie_width", "8", 0},
+        },
+        {
+            {"pcie-link-degraded", "pci 0000:3b:00.0", 1},
+        },
+    },
+    {
+        "class htb 1:1 dev eth0 root rate 1Gbit ceil 1Gbit burst 1375b cburst 1375b\n"
+        " Sent 100 bytes 2 pkt (dropped 0, overlimits 0 requeues 0)\n"
+        " lended: 5 borrowed: 0 giants: 0\n"
+        " tokens: -187 ctokens: 187\n",
+        "tc",
+        {
+            {"netdev eth0 class 1:1", "lended", "5", 0},
+            {"netdev eth0 class 1:1", "tokens", "-187", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "Image type:            FS4\n"
+        "FW Version:            20.43.2026\n"
+        "FW Release Date:       23.10.2024\n"
+        "Chip Revision:         0\n"
+        "Life cycle:            GA SECURED\n"
+        "Secure boot:           Enabled\n"
+        "EFUSE Security Ver:    0\n"
+        "Security Attributes:   secure-fw\n",
+        "devlink-info",
+        {
+            {"firmware", "life_cycle", "GA SECURED", 0},
+            {"firmware", "security", "secure-fw", 0},
+            {"firmware", "firmware", "20.43.2026", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "Preparing to flash\n"
+        "[fw.mgmt] Erasing\n"
+        "[fw.mgmt] Flashing 100%\n"
+        "devlink answers: Operation not permitted\n",
+        "devlink-flash",
+        {
+            {"firmware", "result", "failed", 0},
+        },
+        {
+            {"flash-failed", "firmware", 1},
+        },
+    },
+    {
+        "/sys/class/net/ens1f0/ecn/roce_np/cnp_dscp:48\n"
+        "/sys/class/net/ens1f0/ecn/roce_rp/enable/3:1\n"
+        "/sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/rp_ai_rate:5\n",
+        "sysfs-counters",
+        {
+            {"netdev ens1f0", "roce_np_cnp_dscp", "48", 0},
+            {"netdev ens1f0 prio 3", "roce_rp_enable", "1", 0},
+            {"pci 0000:3b:00.0", "rp_ai_rate", "5", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "vendid=0x2c9\n"
+        "devid=0xc738\n"
+        "Switch\t36 \"S-0002c903006e0a20\"\t\t# \"MF0;leaf:SX6036/U1\" enhanced port 0 lid 6 lmc "
+        "0\n"
+        "[1]\t\"H-0002c90300503ff0\"[1](2c90300503ff1) \t\t# \"n1 HCA-1\" lid 4 4xFDR\n"
+        "\n"
+        "Ca\t1 \"H-0002c90300503ff0\"\t\t# \"n1 HCA-1\"\n"
+        "[1](2c90300503ff1) \t\"S-0002c903006e0a20\"[1]\t\t# lid 4 lmc 0 \"MF0;leaf:SX6036/U1\" "
+        "lid 6 4xFDR\n",
+        "opensm",
+        {
+            {"switch S-0002c903006e0a20", "name", "MF0;leaf:SX6036/U1", 0},
+            {"switch-port S-0002c903006e0a20/1", "peer", "H-0002c90300503ff0", 0},
+            {"switch-port S-0002c903006e0a20/1", "speed", "4xFDR", 0},
+            {"port H-0002c90300503ff0/1", "peer_port", "1", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "Ca\t: 0x506b4b0300776a26 ports 1 \"n1 HCA-1\"\n"
+        "Switch\t: 0x506b4b03006714f3 ports 41 \"leaf\" enhanced port 0 lid 2052 lmc 0\n",
+        "opensm",
+        {
+            {"node 0x506b4b0300776a26", "name", "n1 HCA-1", 0},
+            {"switch 0x506b4b03006714f3", "lid", "2052", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "Errors for \"n1 HCA-1\"\n"
+        "   GUID 0x506b4b0300776a26 port 1: [SymbolErrorCounter == 5] [LinkDownedCounter == 255] "
+        "[PortXmitWait == 123]\n",
+        "opensm",
+        {
+            {"port 0x506b4b0300776a26/1", "symbol_error", "5", 0},
+            {"port 0x506b4b0300776a26/1", "link_downed", "!255", 0},
+            {"port 0x506b4b0300776a26/1", "port_xmit_wait", "123", 0},
+        },
+        {
+            {"symbol-errors", "port 0x506b4b0300776a26/1", 1},
+            {"link-flapping", "port 0x506b4b0300776a26/1", 1},
+        },
+    },
+    {
+        "sminfo: sm lid 1 sm guid 0x506b4b0300776a26, activity count 123 priority 14 state 3 "
+        "SMINFO_MASTER\n",
+        "opensm",
+        {
+            {"sm", "lid", "1", 0},
+            {"sm", "state", "3", 0},
+            {"sm", "state_name", "SMINFO_MASTER", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "    device          \t   node GUID\n"
+        "    ------          \t----------------\n"
+        "    mlx5_0          \tb8599f0300c77ab8\n",
+        "ibv_devinfo",
+        {
+            {"rdma mlx5_0", "node_guid", "b8599f0300c77ab8", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
+    {
+        "Field Name                    | Data\n"
+        "============================================\n"
+        "roce_adp_retrans_en           | 0x00000001\n",
+        "dcqcn",
+        {
+            {"firmware register", "roce_adp_retrans_en", "1", 0},
+        },
+        {
+            {NULL, NULL, 0},
+        },
+    },
 };
 
 static void other_layouts_of_the_tools_are_read(void **unused)
