@@ -273,6 +273,7 @@ static void linux_free(struct dp *base)
     free(dp->nvml);
     free(dp->ports);
     free(dp->representors);
+    json_decref(dp->kept);
     aside_free(dp->aside);
     nlx_free(dp->route);
     nlx_free(dp->genl);

@@ -7,6 +7,7 @@
  */
 #include "datapath/linux_inventory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -14,6 +15,7 @@
 
 /* What is left when the budget is spent, so that the answer of what does not hang is taken. */
 #define LEAST_WAIT_MS 100
+#define KEPT_EXTRA    32 /* of a key, beside the port's id */
 
 static int64_t now_ms(void)
 {
@@ -34,6 +36,30 @@ bool linux_aside(struct linux_inventory *job, const char *subject, const struct 
     return false;
 }
 
+/* An interface that comes again has another index. */
+static void kept_key(const struct dp_port *port, const char *what,
+                     char key[PORT_ID_SIZE + KEPT_EXTRA])
+{
+    snprintf(key, PORT_ID_SIZE + KEPT_EXTRA, "%s %d %s", port->id, port->ifindex, what);
+}
+
+json_t *linux_kept_get(const struct dp_linux *dp, const struct dp_port *port, const char *what)
+{
+    char key[PORT_ID_SIZE + KEPT_EXTRA];
+    kept_key(port, what, key);
+    return json_object_get(dp->kept, key);
+}
+
+void linux_kept_put(struct dp_linux *dp, const struct dp_port *port, const char *what,
+                    json_t *value)
+{
+    char key[PORT_ID_SIZE + KEPT_EXTRA];
+    kept_key(port, what, key);
+    if (dp->kept == NULL)
+        dp->kept = json_object();
+    json_object_set_new(dp->kept, key, value); /* without memory it is read again */
+}
+
 enum err_code linux_inventory(struct dp *base, json_t **out, struct err *err)
 {
     struct dp_linux *dp = (struct dp_linux *)base;
@@ -48,6 +74,8 @@ enum err_code linux_inventory(struct dp *base, json_t **out, struct err *err)
     struct err problem = ERR_INIT;
     if (memory == NULL || ports == NULL || problems == NULL || inventory == NULL)
         return err_nomem(err);
+    if (dp->inventory_stale)
+        json_object_clear(dp->kept);
     dp->inventory_stale = false;  /* what comes from now on may be missing in it */
     nlx_set_budget(dp->route, 0); /* each request has its deadline; there are many devices */
     enum err_code code = linux_scan(dp, problems, err);

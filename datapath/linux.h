@@ -56,7 +56,8 @@ struct dp_linux {
     struct nlx *route;
     struct nlx *genl; /* NULL until needed; linux_genl() */
     struct linux_watch *watch;
-    bool inventory_stale;                           /* something that it tells of may be another */
+    bool inventory_stale; /* something that it tells of may be another */
+    json_t *kept;         /* owned; linux_kept_get() of linux_inventory.h */
     struct linux_writer writers[LINUX_WRITERS_MAX]; /* oldest first */
     size_t writer_count;
     struct dp_port *ports; /* owned; of the last scan, sorted by id; see linux_port() */

@@ -20,6 +20,16 @@ struct linux_inventory {
 /* Runs the job aside within its deadline; a failure is among the problems of `subject`. */
 bool linux_aside(struct linux_inventory *job, const char *subject, const struct aside_job *work);
 
+/*
+ * What does not change while a device stays and nothing is announced, and is slow to read: "vpd",
+ * "module". Forgotten when an inventory is taken after an announcement (or a lost one). Borrowed;
+ * NULL = not read yet.
+ */
+json_t *linux_kept_get(const struct dp_linux *dp, const struct dp_port *port, const char *what);
+/* Takes over value. */
+void linux_kept_put(struct dp_linux *dp, const struct dp_port *port, const char *what,
+                    json_t *value);
+
 /* Of dp->ports[], with everything that is known; owned. */
 json_t *linux_inventory_port(struct linux_inventory *job, const struct dp_port *port);
 

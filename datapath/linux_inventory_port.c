@@ -63,7 +63,8 @@ struct look {
     char root[SYS_PATH_MAX];
     char ifname[IFNAME_SIZE];
     char sysfs[DP_SYSFS_MAX];
-    json_t *facts;                      /* out */
+    json_t *vpd;                        /* owned; NULL: to be read, out */
+    json_t *facts;                      /* owned, out */
     struct ethtool_drvinfo_text driver; /* out; empty = unknown */
 };
 
@@ -74,6 +75,8 @@ static void look_run(void *arg)
     char device[DP_SYSFS_MAX + 16];
     snprintf(device, sizeof(device), "%s/device", look->sysfs);
     look->facts = device_facts(look->root, device);
+    if (look->vpd == NULL)
+        look->vpd = device_vpd(look->root, device);
     json_t *netdev = netdev_facts(look->root, look->sysfs);
     if (look->facts != NULL)
         json_object_update(look->facts, netdev);
@@ -86,6 +89,7 @@ static void look_release(void *arg)
 {
     struct look *look = arg;
     json_decref(look->facts);
+    json_decref(look->vpd);
     free(look);
 }
 
@@ -99,10 +103,13 @@ static void put_facts(struct linux_inventory *job, const struct dp_port *port, j
     snprintf(look->root, sizeof(look->root), "%s", job->dp->root);
     memcpy(look->ifname, port->ifname, sizeof(look->ifname));
     memcpy(look->sysfs, port->sysfs, sizeof(look->sysfs));
+    look->vpd = json_deep_copy(linux_kept_get(job->dp, port, "vpd")); /* NULL of NULL */
     const struct aside_job work = {.run = look_run, .release = look_release, .arg = look};
     if (!linux_aside(job, port->id, &work))
         return;
     json_object_update(object, look->facts);
+    json_object_update(object, look->vpd);
+    linux_kept_put(job->dp, port, "vpd", json_incref(look->vpd));
     *out_driver = look->driver;
     look_release(look);
 }
@@ -211,18 +218,33 @@ static void put_clock(struct linux_inventory *job, const struct dp_port *port, j
     fact_part(object, "ptp", ptp);
 }
 
-static void put_module(struct linux_inventory *job, const struct dp_port *port, json_t *object)
+static json_t *module_json(struct linux_inventory *job, const struct dp_port *port)
 {
     struct ethtool_module module;
-    if (job->genl == NULL || json_object_get(object, "virtual_function") != NULL ||
-        ethtool_module_get(job->genl, port->ifname, &module, NULL) != ERR_OK)
-        return;
     json_t *part = json_object();
+    if (ethtool_module_get(job->genl, port->ifname, &module, NULL) != ERR_OK)
+        return part;
     fact_text(part, "kind", module.kind);
     fact_text(part, "vendor", module.vendor);
     fact_text(part, "part_number", module.part);
     fact_text(part, "serial", module.serial);
-    fact_part(object, "module", part);
+    return part;
+}
+
+/* Its memory is read over a slow bus. While the link is up nobody can exchange it unannounced. */
+static void put_module(struct linux_inventory *job, const struct dp_port *port, json_t *object)
+{
+    const json_t *link = json_object_get(object, "link");
+    const char *state = json_string_value(json_object_get(link, "state"));
+    if (job->genl == NULL || json_object_get(object, "virtual_function") != NULL)
+        return;
+    json_t *module = json_incref(linux_kept_get(job->dp, port, "module"));
+    if (module == NULL)
+        module = module_json(job, port);
+    if (state != NULL && strcmp(state, "up") == 0)
+        linux_kept_put(job->dp, port, "module", json_incref(module));
+    fact_part(object, "module", json_deep_copy(module));
+    json_decref(module);
 }
 
 static json_t *representors_json(const struct dp_linux *dp, const struct dp_port *port)

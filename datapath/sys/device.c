@@ -93,20 +93,6 @@ static json_t *sriov_facts(const char *root, const char *device)
     return sriov;
 }
 
-static void put_vpd(const char *root, const char *device, json_t *facts)
-{
-    char path[SYS_PATH_MAX], data[VPD_BYTES_MAX + 1];
-    size_t len;
-    struct vpd vpd;
-    snprintf(path, sizeof(path), "%s/vpd", device);
-    if (sys_read_head(root, path, data, sizeof(data), &len, NULL))
-        return;
-    vpd_decode(data, len, &vpd);
-    fact_text(facts, "product", vpd.product);
-    fact_text(facts, "part_number", vpd.part);
-    fact_text(facts, "serial", vpd.serial);
-}
-
 json_t *device_facts(const char *root, const char *device)
 {
     char path[SYS_PATH_MAX], text[SYS_NAME_MAX];
@@ -127,7 +113,23 @@ json_t *device_facts(const char *root, const char *device)
     }
     fact_part(facts, "pcie", device_pcie(root, device));
     fact_part(facts, "sriov", sriov_facts(root, device));
-    put_vpd(root, device, facts);
+    return facts;
+}
+
+json_t *device_vpd(const char *root, const char *device)
+{
+    char path[SYS_PATH_MAX], data[VPD_BYTES_MAX + 1];
+    size_t len;
+    struct vpd vpd;
+    json_t *facts = json_object();
+    snprintf(path, sizeof(path), "%s/vpd", device);
+    if (facts == NULL || pci_is_virtual(root, device) ||
+        sys_read_head(root, path, data, sizeof(data), &len, NULL))
+        return facts;
+    vpd_decode(data, len, &vpd);
+    fact_text(facts, "product", vpd.product);
+    fact_text(facts, "part_number", vpd.part);
+    fact_text(facts, "serial", vpd.serial);
     return facts;
 }
 

@@ -14,10 +14,13 @@
 
 /*
  * Of a device's folder ("/sys/class/net/X/device", "/sys/bus/pci/devices/A"): pci_id, numa_node,
- * pcie, virtual_function, physical_function, sriov, irq, product, part_number, serial. What is not
- * known is left out. NULL = no memory.
+ * pcie, virtual_function, physical_function, sriov, irq. What is not known is left out. NULL = no
+ * memory.
  */
 json_t *device_facts(const char *root, const char *device);
+
+/* The same: product, part_number, serial of its VPD, which a NIC's firmware reads to us slowly. */
+json_t *device_vpd(const char *root, const char *device);
 
 /* Of an interface's folder ("/sys/class/net/X"): mac, link. NULL = no memory. */
 json_t *netdev_facts(const char *root, const char *netdev);

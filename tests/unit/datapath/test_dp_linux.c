@@ -131,6 +131,48 @@ static void ports_are_keyed_by_bus_address(void **state)
     assert_true(port->caps.tc);
 }
 
+/* A card's name as VPD: the product string, and the end. */
+static void write_vpd(const struct node *node, const char *name)
+{
+    char path[2 * TEST_PATH_MAX];
+    root_folder(node->root, "/sys/devices/pci/0000:3b:00.0");
+    snprintf(path, sizeof(path), "%s/sys/devices/pci/0000:3b:00.0/vpd", node->root);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    const uint8_t head[] = {0x82, (uint8_t)strlen(name), 0};
+    assert_int_equal(fwrite(head, 1, sizeof(head), file), sizeof(head));
+    assert_true(fputs(name, file) >= 0 && fputc(0x78, file) == 0x78);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_product(const struct node *node, const char *want)
+{
+    OWN(json) json_t *json = NULL;
+    struct err err = ERR_INIT;
+    assert_ok(dp_inventory(node->dp, &json, &err));
+    const json_t *port = json_array_get(json_object_get(json, "ports"), 0);
+    const char *product = json_string_value(json_object_get(port, "product"));
+    assert_string_equal(json_string_value(json_object_get(port, "ifname")), "va");
+    assert_string_equal(product == NULL ? "" : product, want);
+}
+
+static void what_a_card_says_of_itself_is_read_again_when_something_is_announced(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    bool changed;
+    write_vpd(node, "first");
+    assert_ok(dp_drain(node->dp, &changed, &err)); /* of making the interfaces */
+    assert_product(node, "first");
+    write_vpd(node, "other");
+    assert_product(node, "first");
+    assert_false(dp_inventory_stale(node->dp));
+    assert_ok(link_set_mtu(node->route, ifindex_of(node->route, "va"), 1600, &err));
+    assert_ok(dp_drain(node->dp, &changed, &err));
+    assert_true(dp_inventory_stale(node->dp));
+    assert_product(node, "other");
+}
+
 static void a_link_is_its_carrier(void **state)
 {
     struct node *node = need(state);
@@ -462,6 +504,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ports_are_keyed_by_bus_address),
+        TEST(what_a_card_says_of_itself_is_read_again_when_something_is_announced),
         TEST(a_link_is_its_carrier),
         TEST(two_interfaces_with_one_id_are_told),
         TEST(an_mtu_is_set_and_read_back),
