@@ -348,7 +348,7 @@ static int allow_by_argument(scmp_filter_ctx filter)
     int rc = refuse_namespaces(filter, true);
     for (size_t i = 0; rc == 0 && i < sizeof(families) / sizeof(families[0]); i++)
         rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                              SCMP_A0(SCMP_CMP_EQ, families[i]));
+                              SCMP_A0(SCMP_CMP_EQ, families[i], 0));
     for (size_t i = 0; rc == 0 && i < sizeof(ways) / sizeof(ways[0]); i++)
         rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
                               SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_WRITE | PROT_EXEC, ways[i]));
