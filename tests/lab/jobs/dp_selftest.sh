@@ -134,6 +134,7 @@ ok "scheduler, classes and filters are applied" apply tc
 class_shown() { tc class show dev solar0 | sed -n 's/^class htb 5e11:1a \(parent [^ ]*\) .*\(rate [^ ]* ceil [^ ]*\) .*/\1 \2/p'; }
 is "class as tc has it" "$(class_shown)" "parent 5e11:fffe rate 40Gbit ceil 60Gbit"
 is "the default class" "$(tc -j qdisc show dev solar0 root | jq -r '.[0].options.default')" "0xffff"
+is "the hook as tc has it" "$(tc -j qdisc show dev solar0 clsact | jq -c '[.[]|[.kind,.parent]]')" '[["clsact","ffff:fff1"]]'
 is "two filters" "$(tc_count egress)" 2
 tc -j filter show dev solar0 egress >$WORK/filter
 is "tos key and mask" "$(tc filter show dev solar0 egress | grep -o 'ip_tos .*')" "ip_tos 104/0xfc"

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""doc/knob-table.md out of the table of knob kinds (fleet/knob.c) and of what is known of each.
+
+knob_table.py SRCDIR            checks: the kinds are those of FACTS, each is in linux_knobs[] and in the
+                                schemas, each lab cell names a job and a test text that stands in it, and
+                                the committed document is the generated one. Prints TAP.
+knob_table.py SRCDIR --write    writes the document
+"""
+import json
+import os
+import re
+import sys
+
+DOCUMENT = "doc/knob-table.md"
+HEAD = """# Every knob: interface, unit, disruption, drivers, proof
+
+Made by `tests/lint/knob_table.py SRCDIR --write` out of the table of knob kinds; the lint holds it against that and the lab jobs.
+Values and order are in [knobs.md](knobs.md). "Drivers" are those of Linux 6.1 whose sources have the operation, or the vendor's package
+where it says so; none of them was run here. The lab's cell names a check in `tests/lab/jobs/`: the knob was set by a plan and read by a program that knows
+nothing of the product. All kinds are also changed by hand there, and the drift is found (agent_drift.sh).
+
+| knob | what it is | interface | unit | disruption | drivers | proven in the lab by |
+|---|---|---|---|---|---|---|
+"""
+ROW = re.compile(r'\{"([a-z]+\.[a-z]+)", (\d+), \w+, \w+, DISRUPTION_(\w+),\s*(?:NULL|"[^"]*"),\s*"([^"]*)"\}', re.S)
+NICS = "mlx5, bnxt, ice, hns3, qede"
+
+# kind -> interface, unit, drivers, job, test text
+FACTS = {
+    "host.modparam": ("/etc/modprobe.d/stellar.conf, /sys/module/*/parameters", "text", "any module", "dp_selftest.sh",
+                      "modprobe would use it"),
+    "host.sysctl": ("/proc/sys", "text", "any kernel", "dp_selftest.sh", "sysctl"),
+    "host.thp": ("/sys/kernel/mm/transparent_hugepage", "mode", "any kernel", "dp_selftest.sh", "huge pages"),
+    "host.file": ("/etc/stellar/env", "variables", "any kernel", "knobs_port.sh",
+                  "file: a shell that sources it has the variables"),
+    "devlink.param": ("devlink PARAM_SET", "of the parameter", "mlx5, bnxt, ice, and others with parameters",
+                      "knobs_device.sh", "param: a boolean that is false"),
+    "link.mtu": ("rtnetlink IFLA_MTU", "bytes", "all", "dp_selftest.sh", "mtu"),
+    "link.coalesce": ("ethtool netlink COALESCE_SET", "us, frames", "most NICs, each its own part of it",
+                      "knobs_port.sh", "coalesce: ethtool shows the time"),
+    "link.pause": ("ethtool netlink PAUSE_SET", "on or off", "most NICs", "knobs_port.sh",
+                   "pause: ethtool shows it"),
+    "dcb.dcbx": ("dcbnl SDCBX", "mode bits", NICS, "knobs_device.sh", "dcbx: the kernel shows it"),
+    "dcb.app": ("dcbnl IEEE APP (DSCP)", "DSCP, priority", NICS, "dp_selftest.sh", "app"),
+    "dcb.ets": ("dcbnl IEEE ETS", "percent", NICS + ", mlx4", "dp_selftest.sh", "ets"),
+    "dcb.maxrate": ("dcbnl IEEE MAXRATE (kbit/s)", "bit/s", "mlx5, mlx4", "dp_selftest.sh", "maxrate"),
+    "dcb.buffer": ("dcbnl BUFFER", "bytes", "mlx5", "dp_selftest.sh", "buffer"),
+    "dcb.pfc": ("dcbnl IEEE PFC", "priorities", NICS + ", mlx4", "dp_selftest.sh", "pfc"),
+    "roce.cc": ("files of the driver: sysfs, debugfs or configfs", "of the parameter",
+                "mlx5; bnxt and irdma with the vendor's package", "knobs_device.sh", "cc: the kernel shows the CNP's DSCP"),
+    "roce.tos": ("configfs rdma_cm", "TOS byte", "every RDMA device", "knobs_device.sh", "tos: the kernel shows it"),
+    "devlink.rate": ("devlink RATE_SET (bytes/s)", "bit/s", "mlx5, ice (later kernels)", "knobs_device.sh",
+                     "rate: and the first function"),
+    "tc.clsact": ("rtnetlink NEWQDISC", "", "all", "dp_selftest.sh", "the hook as tc has it"),
+    "tc.qdisc": ("rtnetlink NEWQDISC", "class", "all; traffic that the kernel sees", "dp_selftest.sh",
+                 "the default class"),
+    "tc.class": ("rtnetlink NEWTCLASS (bytes/s)", "bit/s", "all; traffic that the kernel sees", "dp_selftest.sh",
+                 "class as tc has it"),
+    "tc.flower": ("rtnetlink NEWTFILTER", "match, bit/s", "software: all; in the NIC: mlx5, bnxt, ice, ingress alone",
+                  "dp_selftest.sh", "tos key and mask"),
+}
+
+
+def text(src, path):
+    with open(os.path.join(src, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def kinds(src):
+    """[(name, disruption, what it is)] in the order of the table."""
+    table = text(src, "fleet/knob.c").split("knob_kinds[] = {", 1)[1].split("\n};", 1)[0]
+    return [(name, disruption.lower().replace("_", "-"), what) for name, _, disruption, what in ROW.findall(table)]
+
+
+def document(rows):
+    lines = []
+    for name, disruption, what in rows:
+        interface, unit, drivers, job, test = FACTS[name]
+        cells = (name, what, interface, unit, disruption, drivers, f"{job}: \"{test}\"")
+        lines.append("| " + " | ".join(cells) + " |\n")
+    return HEAD + "".join(lines)
+
+
+def checks(src, rows):
+    names = [name for name, _, _ in rows]
+    count = len(re.findall(r'^    \{"', text(src, "fleet/knob.c").split("knob_kinds[] = {", 1)[1], re.M))
+    yield "every row of fleet/knob.c is read", len(names) == count, f"{len(names)} of {count}"
+    yield "facts are told of every kind and of no other", sorted(names) == sorted(FACTS), \
+        sorted(set(names) ^ set(FACTS))
+    files = "".join(text(src, "datapath/" + f) for f in os.listdir(os.path.join(src, "datapath"))
+                    if f.startswith("knob_") and f.endswith(".c"))
+    missing = [n for n in names if f'.kind = "{n}"' not in files]
+    yield "every kind is programmed by a datapath/knob_*.c", not missing, missing
+    for path in ("schemas/plan.json", "schemas/state.json"):
+        enum = json.dumps(json.loads(text(src, path)))
+        missing = [n for n in names if f'"{n}"' not in enum]
+        yield f"every kind is in {path}", not missing, missing
+    drift = text(src, "tests/lab/jobs/agent_drift.sh")
+    for name in names:
+        if name not in FACTS:
+            continue
+        job, test = FACTS[name][3:]
+        found = f'"{test}"' in text(src, "tests/lab/jobs/" + job)
+        yield f"{name}: its proof stands in {job}", found, test
+        if name != "dcb.dcbx": # no event tells of it
+            yield f"{name}: agent_drift.sh changes it by hand", f'    ("{name}", ' in drift, name
+
+
+def main():
+    src = sys.argv[1]
+    rows = kinds(src)
+    if "--write" in sys.argv[2:]:
+        with open(os.path.join(src, DOCUMENT), "w", encoding="utf-8") as f:
+            f.write(document(rows))
+        return 0
+    results = list(checks(src, rows))
+    try:
+        same = text(src, DOCUMENT) == document(rows)
+    except (KeyError, OSError):
+        same = False
+    results.append((f"{DOCUMENT} is what knob_table.py writes", same, "run it with --write"))
+    for n, (what, good, more) in enumerate(results, 1):
+        print(f"{'ok' if good else 'not ok'} {n} - {what}")
+        if not good:
+            print(f"# {more}")
+    print(f"1..{len(results)}")
+    return 0 if all(good for _, good, _ in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
