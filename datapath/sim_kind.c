@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "datapath/sys/arp_conf.h"
 #include "datapath/value.h"
 #include "fleet/coalesce.h"
 #include "fleet/roce_cc.h"
@@ -23,6 +24,7 @@ static const struct {
 } port_defaults[] = {
     {"link.mtu", "1500"},
     {"link.coalesce", "{\"adaptive_rx\":true,\"rx_frames\":128,\"rx_usecs\":8}"},
+    {"link.arp", "{\"arp_announce\":0,\"arp_ignore\":0,\"rp_filter\":0}"},
     {"link.pause", "{\"rx\":true,\"tx\":true}"},
     {"dcb.dcbx", "{\"agent\":\"none\",\"mode\":[\"host\",\"ieee\"]}"},
     {"dcb.app", "[]"},
@@ -164,6 +166,16 @@ static enum err_code check_coalesce(const struct dp_sim *sim, const char *id, co
     if (code == ERR_OK && (value.present & ~SIM_COALESCE) != 0)
         code = err_set(err, ERR_UNSUPPORTED, "link.coalesce: the device moderates no such thing");
     return code != ERR_OK ? code : sim_give(coalesce_to_json(&value), out, err);
+}
+
+static enum err_code check_arp(const struct dp_sim *sim, const char *id, const json_t *to,
+                               json_t **out, struct err *err)
+{
+    (void)sim;
+    (void)id;
+    struct arp_conf value;
+    enum err_code code = arp_conf_from_json(to, &value, err);
+    return code != ERR_OK ? code : sim_give(arp_to_json(&value.own), out, err);
 }
 
 static enum err_code check_param(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -336,6 +348,7 @@ static const struct sim_kind sim_kinds[] = {
     {"devlink.rate", check_rate, relate_rate},
     {"link.mtu", check_mtu, NULL},
     {"link.coalesce", check_coalesce, NULL},
+    {"link.arp", check_arp, NULL},
     {"link.pause", check_pause, NULL},
     {"dcb.dcbx", check_dcbx, NULL},
     {"dcb.app", check_app, NULL},

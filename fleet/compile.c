@@ -82,6 +82,7 @@ static void compile_port(struct compile *c)
                                               .want = json_integer(c->view->fabric->mtu_bytes),
                                               .enforcement = ENFORCEMENT_NIC});
     compile_coalesce(c);
+    compile_arp(c);
     if (!site_is_function(port))
         compile_physical(c);
     compile_tos(c);

@@ -38,6 +38,7 @@ void compile_leave_out(struct compile *c, const char *fmt, ...)
 void compile_dcb(struct compile *c);      /* compile_dcb.c: trust, ETS, rates, buffers, PFC */
 void compile_pause(struct compile *c);    /* compile_link.c: no pause frames of the whole link */
 void compile_coalesce(struct compile *c); /* compile_link.c: when it interrupts */
+void compile_arp(struct compile *c);      /* compile_link.c: several ports in one subnet */
 void compile_tos(struct compile *c);      /* compile_roce.c: type of service */
 void compile_cc(struct compile *c);       /* compile_roce.c: congestion control */
 void compile_device(struct compile *c);   /* compile_device.c: parameters of drivers */

@@ -1,6 +1,6 @@
 /*
- * fleet/compile_link.c - a port's link knobs: pause frames of the whole link, and when it
- * interrupts.
+ * fleet/compile_link.c - a port's link knobs: pause frames of the whole link, when it
+ * interrupts, ARP.
  */
 #include <string.h>
 
@@ -36,6 +36,15 @@ static void stop_adapting(struct coalesce *want, unsigned has)
         if ((want->present & fixed) != 0)
             want->present |= has & coalesce_bit(ways[i].adaptive);
     }
+}
+
+void compile_arp(struct compile *c)
+{
+    const struct arp *want = &c->view->fabric->arp;
+    if (want->present != 0)
+        compile_add(c, &(struct compile_knob){.kind = "link.arp",
+                                              .want = arp_to_json(want),
+                                              .enforcement = ENFORCEMENT_KERNEL});
 }
 
 void compile_coalesce(struct compile *c)

@@ -14,6 +14,7 @@
 #include "base/finding.h"
 #include "base/own.h"
 #include "base/units.h"
+#include "fleet/arp.h"
 #include "fleet/coalesce.h"
 #include "fleet/policy.h"
 #include "fleet/roce_cc.h"
@@ -101,6 +102,7 @@ struct fabric {
     struct fabric_pair modparams[FABRIC_MODPARAMS_MAX];
     size_t modparam_count;
     struct coalesce coalesce;
+    struct arp arp;
     char thp[16]; /* "always", "madvise", "never"; "" = not managed */
     struct fabric_nccl nccl;
     struct fabric_firmware firmware[FABRIC_FIRMWARE_MAX];

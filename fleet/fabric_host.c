@@ -6,6 +6,7 @@
 #include "fleet/fabric_host.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/read.h"
@@ -136,6 +137,23 @@ static void sysctls_from_json(struct json_reader *r, struct fabric *fabric)
     qsort(fabric->sysctls, fabric->sysctl_count, sizeof(fabric->sysctls[0]), compare_pairs);
 }
 
+/* The kernel takes the larger of a port's value and of conf.all's. */
+static void check_arp(struct json_reader *r, const struct fabric *fabric)
+{
+    for (int i = 0; i < ARP_IDS; i++) {
+        char name[FABRIC_TEXT_MAX];
+        snprintf(name, sizeof(name), "net.ipv4.conf.all.%s", arp_params[i].name);
+        for (size_t s = 0; s < fabric->sysctl_count; s++)
+            if ((fabric->arp.present & arp_bit(i)) != 0 &&
+                strcmp(fabric->sysctls[s].name, name) == 0 &&
+                strtol(fabric->sysctls[s].value, NULL, 10) > fabric->arp.values[i])
+                read_problem(r, arp_params[i].name,
+                             "%s is %s in 'sysctl', and the kernel takes the larger of the two: %d "
+                             "would not be in effect on any port",
+                             name, fabric->sysctls[s].value, fabric->arp.values[i]);
+    }
+}
+
 static void host_from_json(struct json_reader *r, struct fabric *fabric)
 {
     static const char *const modes[] = {"always", "madvise", "never", NULL};
@@ -145,6 +163,11 @@ static void host_from_json(struct json_reader *r, struct fabric *fabric)
         modules_from_json(&sub, fabric);
     if (json_reader_object(r, "sysctl", false, &sub))
         sysctls_from_json(&sub, fabric);
+    if (json_reader_object(r, "arp", false, &sub)) {
+        arp_read(&sub, &fabric->arp);
+        check_arp(&sub, fabric);
+        json_reader_end(&sub);
+    }
     if (json_reader_object(r, "coalesce", false, &sub)) {
         coalesce_read(&sub, true, &fabric->coalesce);
         json_reader_end(&sub);

@@ -44,6 +44,8 @@ const struct knob_kind knob_kinds[] = {
     {"link.mtu", 20, false, KNOB_VIEW_LIVE, DISRUPTION_LINK_RESET, NULL, "MTU of the port"},
     {"link.coalesce", 21, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
      "when the port interrupts for what it received or sent"},
+    {"link.arp", 22, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL,
+     "ARP and reverse path filter of several ports in one subnet"},
     {"dcb.dcbx", 28, false, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL,
      "who manages the port's dcb: the host"},
     {"link.pause", 29, false, KNOB_VIEW_LIVE, DISRUPTION_LINK_RESET, NULL,

@@ -38,6 +38,7 @@ FACTS = {
     "link.mtu": ("rtnetlink IFLA_MTU", "bytes", "all", "dp_selftest.sh", "mtu"),
     "link.coalesce": ("ethtool netlink COALESCE_SET", "us, frames", "most NICs, each its own part of it",
                       "knobs_port.sh", "coalesce: ethtool shows the time"),
+    "link.arp": ("/proc/sys/net/ipv4/conf/*", "the kernel's", "all", "knobs_port.sh", "arp: the kernel shows it"),
     "link.pause": ("ethtool netlink PAUSE_SET", "on or off", "most NICs", "knobs_port.sh",
                    "pause: ethtool shows it"),
     "dcb.dcbx": ("dcbnl SDCBX", "mode bits", NICS, "knobs_device.sh", "dcbx: the kernel shows it"),

@@ -46,6 +46,7 @@ knobs = ([knob("host.modparam", "128", "solar_rdma.max_sge", "host"),
           knob("host.sysctl", "1", "net.solar.flow_steering", "host")] + shown("host.thp", "host") +
          [knob("host.file", dict(NCCL_IB_TC="106"), "nccl.env", "host"),
           knob("devlink.param", dict(runtime=1000), "dce_tcp_g"), knob("link.mtu", 4200), knob("link.coalesce", dict(rx_usecs=3)),
+          knob("link.arp", dict(arp_ignore=1)),
           knob("link.pause", dict(rx=False, tx=False)), knob("dcb.app", [dict(dscp=26, priority=3)]), knob("dcb.ets", ets),
           knob("dcb.maxrate", [None] * 3 + [50 * 10**9] + [None] * 4)] + shown("dcb.buffer") +
          [knob("dcb.pfc", dict(delay=0, priorities=[3]))] + shown("roce.cc") +
@@ -121,6 +122,7 @@ hands = [  # kind, command, whether the kernel tells who asked
     ("host.thp", f"echo {other} >{thp}", False),
     ("host.file", "echo >>/etc/stellar/env/nccl.env", False),
     ("link.coalesce", "ethtool -C solar0 rx-usecs 77", False),
+    ("link.arp", "echo 0 >/proc/sys/net/ipv4/conf/solar0/arp_ignore", False),
     ("link.pause", "ethtool -A solar0 rx on", False),
     ("devlink.param", "devlink dev param set platform/solar_rdma.0 name dce_tcp_g value 7 cmode runtime", False),
     ("devlink.rate", "devlink port function rate set platform/solar_rdma.0/stellar tx_share 5gbit", False),

@@ -82,6 +82,33 @@ plan bad "$(knob link.coalesce '' '{"rx_usecs":3}' virtual.lo/0)"
 refused "coalesce: a driver without it is unsupported" "unsupported.*lo has no interrupt moderation" \
     "$DPCTL" --devices lo check $WORK/bad
 
+# ---- link.arp
+CONF=/proc/sys/net/ipv4/conf
+arp() { cat $CONF/solar0/arp_announce $CONF/solar0/arp_ignore $CONF/solar0/rp_filter | tr '\n' ' '; }
+for setting in arp_announce arp_ignore rp_filter; do
+    echo 0 >$CONF/all/$setting
+    echo 0 >$CONF/solar0/$setting
+done
+plan arp "$(knob link.arp '' '{"arp_announce":2,"arp_ignore":1,"rp_filter":0}')"
+ok "arp: a plan sets it" apply arp
+is "arp: the kernel shows it" "$(sysctl -n net.ipv4.conf.solar0.arp_announce net.ipv4.conf.solar0.arp_ignore | tr '\n' ' ')" "2 1 "
+is "arp: again, nothing to do" "$(steps arp length)" 0
+echo 0 >$CONF/solar0/arp_ignore
+is "arp: a change by hand is seen" "$(steps arp '[.[0].op,.[0].from.arp_ignore]')" '["change",0]'
+ok "arp: and repaired" apply arp
+plan two "$(knob link.arp '' '{"arp_announce":1,"rp_filter":2}')" "$CLSACT" "$FLOWER"
+refused "arp: a plan that fails later is taken back" "all was taken back" fails_late two
+is "arp: it is as it was" "$(arp)" "2 1 0 "
+echo 1 >$CONF/all/rp_filter
+is "arp: what conf/all makes of it is seen" "$(steps arp '[.[0].from.rp_filter,.[0].from.effective]')" \
+    '[0,{"rp_filter":1}]'
+refused "arp: a value that would not be in effect is a conflict" "conflict.*net.ipv4.conf.all.rp_filter is 1.*larger" \
+    dpctl check $WORK/arp
+echo 0 >$CONF/all/rp_filter
+is "arp: without it all is well" "$(steps arp length)" 0
+plan bad "$(knob link.arp '' '{"rp_filter":3}')"
+refused "arp: a value out of range is refused" "rp_filter" dpctl check $WORK/bad
+
 # ---- host.file
 ENV=/etc/stellar/env/nccl.env
 rm -rf /etc/stellar/env

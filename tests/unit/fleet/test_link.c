@@ -1,6 +1,6 @@
 /*
- * tests/unit/fleet/test_link.c - a port's link knobs: pause frames and interrupt moderation in the
- * profile, in capabilities and in plans.
+ * tests/unit/fleet/test_link.c - a port's link knobs: pause frames, interrupt moderation and ARP in
+ * the profile, in capabilities and in plans.
  */
 #include "fleet_test.h"
 
@@ -104,6 +104,25 @@ static void an_adaptive_mode_that_is_asked_for_stays(void **state)
     fleet_release(&fleet);
 }
 
+static void arp_reaches_every_port(void **state)
+{
+    (void)state;
+    struct fleet fleet;
+    OWN(plan)
+    struct plan *plan =
+        plan_of(&fleet, LOSSY ",'host':{'arp':{'arp_ignore':1,'arp_announce':2,'rp_filter':0}}",
+                NODE("'tc':true"));
+    const struct plan_knob *knob = plan_knob_get(plan, knob_kind_get("link.arp"), PORT, "");
+    assert_non_null(knob);
+    OWN(json) json_t *want = json_of("{'arp_announce':2,'arp_ignore':1,'rp_filter':0}");
+    assert_true(json_equal(knob->want, want));
+    assert_int_equal(knob->enforcement, ENFORCEMENT_KERNEL);
+    fleet_release(&fleet);
+    OWN(plan) struct plan *none = plan_of(&fleet, LOSSY, NODE("'tc':true"));
+    assert_want(none, "link.arp", NULL);
+    fleet_release(&fleet);
+}
+
 static void without_moderation_or_wish_there_is_no_knob(void **state)
 {
     (void)state;
@@ -125,12 +144,23 @@ static void what_a_profile_cannot_ask_for(void **state)
         const char *member, *pointer;
         bool valid;
     } cases[] = {
-        {"'rx_usecs':1000000,'rx_frames':65535", "", true},
-        {"'rx_usecs':1000001", "/fabric_profile/host/coalesce/rx_usecs", false},
-        {"'tx_frames':65536", "/fabric_profile/host/coalesce/tx_frames", false},
-        {"'rx_usecs':-1", "/fabric_profile/host/coalesce/rx_usecs", false},
-        {"'adaptive_tx':1", "/fabric_profile/host/coalesce/adaptive_tx", false},
-        {"'usecs':1", "/fabric_profile/host/coalesce/usecs", false},
+        {"'coalesce':{'rx_usecs':1000000,'rx_frames':65535}", "", true},
+        {"'coalesce':{'rx_usecs':1000001}", "/fabric_profile/host/coalesce/rx_usecs", false},
+        {"'coalesce':{'tx_frames':65536}", "/fabric_profile/host/coalesce/tx_frames", false},
+        {"'coalesce':{'rx_usecs':-1}", "/fabric_profile/host/coalesce/rx_usecs", false},
+        {"'coalesce':{'adaptive_tx':1}", "/fabric_profile/host/coalesce/adaptive_tx", false},
+        {"'arp':{'arp_ignore':8,'arp_announce':2,'rp_filter':2}", "", true},
+        {"'arp':{'arp_ignore':9}", "/fabric_profile/host/arp/arp_ignore", false},
+        {"'arp':{'arp_announce':3}", "/fabric_profile/host/arp/arp_announce", false},
+        {"'arp':{'rp_filter':3}", "/fabric_profile/host/arp/rp_filter", false},
+        {"'arp':{'rp_filter':-1}", "/fabric_profile/host/arp/rp_filter", false},
+        {"'arp':{'arp_filter':1}", "/fabric_profile/host/arp/arp_filter", false},
+        /* The kernel would take that of all. */
+        {"'sysctl':{'net.ipv4.conf.all.rp_filter':1},'arp':{'rp_filter':0}",
+         "/fabric_profile/host/arp/rp_filter", false},
+        {"'sysctl':{'net.ipv4.conf.all.rp_filter':1},'arp':{'rp_filter':1}", "", true},
+        {"'sysctl':{'net.ipv4.conf.all.rp_filter':1},'arp':{'arp_ignore':0}", "", true},
+        {"'coalesce':{'usecs':1}", "/fabric_profile/host/coalesce/usecs", false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[512];
@@ -138,8 +168,7 @@ static void what_a_profile_cannot_ask_for(void **state)
         struct fabric *fabric = NULL;
         OWN_FINDINGS struct finding_list findings;
         finding_list_init(&findings);
-        snprintf(text, sizeof(text), "{'fabric_profile':{" LOSSY ",'host':{'coalesce':{%s}}}}",
-                 cases[i].member);
+        snprintf(text, sizeof(text), "{'fabric_profile':{" LOSSY ",'host':{%s}}}", cases[i].member);
         OWN(json) json_t *json = json_of(text);
         enum err_code code = fabric_from_json(json, &fabric, &findings, &err);
         fabric_free(fabric);
@@ -156,6 +185,7 @@ int main(void)
         cmocka_unit_test(pause_stands_between_the_manager_and_the_maps),
         cmocka_unit_test(moderation_reaches_ports_that_have_it),
         cmocka_unit_test(an_adaptive_mode_that_is_asked_for_stays),
+        cmocka_unit_test(arp_reaches_every_port),
         cmocka_unit_test(without_moderation_or_wish_there_is_no_knob),
         cmocka_unit_test(what_a_profile_cannot_ask_for),
     };
