@@ -7,6 +7,27 @@
 #include <stddef.h>
 
 const struct evidence_reader *const evidence_readers[] = {
+    /* Documents, logs and tables with their own heads. */
+    &reader_redfish,
+    &reader_sonic_config,
+    &reader_ufm,
+    &reader_k8s,
+    &reader_gpu_query,
+    &reader_gpu_table,
+    &reader_gpu_csv,
+    &reader_gpu_xml,
+    &reader_gpu_topo,
+    &reader_sonic_ecn,
+    &reader_ufm_qos,
+    &reader_switch_dcbx,
+    &reader_switch_onyx,
+    &reader_switch_nvue,
+    &reader_switch_ports,
+    &reader_sonic_table,
+    &reader_nccl_tests,
+    &reader_nccl_log,
+    &reader_xid,
+    &reader_dmesg,
     /* Headlines and rows that nothing else has. */
     &reader_ibstat,
     &reader_ibstatus,

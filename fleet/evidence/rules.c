@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "fleet/evidence/rules_logs.h"
+
 static const struct evidence_rule rows[] = {
     {RULE_FCS_ERRORS, FINDING_ERROR, "Frames arrived with a wrong check sequence",
      "Clean or replace the cable and both transceivers, then see whether the counter still grows"},
@@ -90,6 +92,10 @@ const struct evidence_rule *evidence_rule_get(const char *id)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].id, id) == 0)
             return &rows[i];
+    }
+    for (size_t i = 0; i < evidence_log_rule_count; i++) {
+        if (strcmp(evidence_log_rules[i].id, id) == 0)
+            return &evidence_log_rules[i];
     }
     assert(!"a rule that the table does not hold");
     return &rows[0];

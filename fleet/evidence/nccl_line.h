@@ -1,0 +1,25 @@
+#pragma once
+/*
+ * fleet/evidence/nccl_line.h - one line of NCCL's log. Private to fleet/evidence/.
+ *
+ * "host:pid:tid [gpu] file.cc:123 NCCL WARN text" and "host:pid:tid [gpu] NCCL INFO text", with a
+ * date before it (NCCL 2.26 and newer) or the tag of mpirun; and the lines of one run that are not
+ * NCCL's own: its version, the watchdog of PyTorch, "Test NCCL failure".
+ */
+
+#include <stdbool.h>
+
+#include "fleet/evidence/reader.h"
+
+/* "[1,0]<stdout>:" and "[1,rank 0]<stderr>:" of mpirun --tag-output off the front. */
+struct slice tag_skip(struct slice line);
+
+/* NCCL's own line: it alone begins a log. */
+bool nccl_line_is(struct slice line);
+
+/* What failed before on the wire makes later failures of CUDA its consequence. */
+struct nccl_seen {
+    bool network;
+};
+/* Puts what line i says; false = it is no line of a log. */
+bool nccl_line_read(struct evidence_job *job, size_t i, struct nccl_seen *seen);
