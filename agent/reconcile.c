@@ -3,7 +3,7 @@
  *
  *        plan (latest: just came | trial or good: re-assert, check | back from a trial)
  *          |
- *          v                 unreadable
+ *          v                 unreadable (what stands: and nothing else to be done)
  *      [ observe ]---------------------------------------> refused (transient: tried again)
  *          | state "before"
  *          v
@@ -13,7 +13,7 @@
  *          |---------------------------------------------> unchanged
  *          v                 it failed too often (budget.h)
  *      [ may it be tried? ]------------------------------> quarantined
- *          v                 any step unsupported
+ *          v                 any step unsupported (what stands: all of them)
  *      [ check every step ]------------------------------> refused, every one of them named
  *          |
  *          v                 disk full, ...
@@ -38,6 +38,10 @@
  *       applied (drift)          rolled-back        stuck: a person; the next check and the
  *                                                   next start try again
  *
+ * What stands is re-asserted around what fails (isolate.h): a knob that cannot be read or is
+ * refused is gone on without, a port that failed and was rolled back is left out of another
+ * attempt.
+ *
  * The order on disk makes every crash safe: the journal before the first change, plan.json or
  * confirm.json (a plan on trial) before the journal goes. A journal whose plan is the one that
  * stands (confirm.json's, else plan.json's) means "forward": the plan is re-asserted. On the way
@@ -53,6 +57,7 @@
 #include "agent/deviation.h"
 #include "agent/fallback.h"
 #include "agent/hold.h"
+#include "agent/isolate.h"
 #include "agent/keep.h"
 #include "agent/look.h"
 #include "agent/origin.h"
@@ -73,16 +78,23 @@ static void run_release(struct run *run)
     plan_steps_release(&run->left_out);
 }
 
+/* *unread: the first knob that the state cannot tell of and that was gone on without. */
 static enum err_code diff(const struct run *run, const struct state *state, struct plan_steps *out,
-                          struct err *err)
+                          struct err *unread, struct err *err)
 {
     const struct reconcile *r = run->r;
+    OWN(plan) struct plan *readable = NULL;
     if (run->back != NULL)
         return fallback_diff(run->plan, r->good, &r->confirm.undo, state, out, err);
-    enum err_code code = plan_diff(run->plan, state, out, err);
+    enum err_code code = ERR_OK;
+    if (isolate_applies(run) && !isolate_is_blind(&run->steps, state))
+        code = isolate_readable(run->plan, state, &readable, unread, err);
+    if (code == ERR_OK)
+        code = plan_diff(readable != NULL ? readable : run->plan, state, out, err);
     if (code == ERR_OK)
         code = origin_diff(&r->origin, run->plan, state, out, err);
     hold_filter(out, r->held);
+    isolate_filter(run->isolate, out);
     deviation_filter(out, &run->left_out);
     return code;
 }
@@ -98,12 +110,15 @@ static enum err_code look(struct run *run, bool *out_refused, struct err *err)
     struct err why = ERR_INIT;
     code = dp_observe(r->dp, run->view, &run->before, &why);
     if (code == ERR_OK)
-        code = diff(run, &run->before, &run->steps, &why);
+        code = diff(run, &run->before, &run->steps, &run->unread, &why);
     *out_refused = code != ERR_OK;
     if (*out_refused)
         return run_refuse(run, &why, true);
     if (run->cause == RECONCILE_CHECK)
         deviation_filter(&run->steps, &r->accepted);
+    *out_refused = run->unread.code != ERR_OK && run->steps.count == 0;
+    if (*out_refused)
+        return run_refuse(run, &run->unread, true);
     code = run_drop_refused(run, err);
     if (code != ERR_OK)
         return code;
@@ -179,7 +194,7 @@ static enum err_code read_back(struct run *run, bool *out_strict, struct err *er
     struct err why = ERR_INIT;
     enum err_code code = dp_observe(r->dp, run->view, &run->after, &why);
     if (code == ERR_OK)
-        code = diff(run, &run->after, &left, &why);
+        code = diff(run, &run->after, &left, &run->unread, &why);
     if (code != ERR_OK) {
         report_problem(run->out->receipt, "written, but not read back: %s", why.text);
         for (size_t i = 0; i < run->steps.count; i++)
@@ -188,8 +203,11 @@ static enum err_code read_back(struct run *run, bool *out_strict, struct err *er
         return ERR_OK;
     }
     run->has_after = true;
-    for (size_t i = 0; i < left.count; i++)
+    for (size_t i = 0; i < left.count; i++) {
+        if (left.items[i].strict && !*out_strict)
+            memcpy(run->failed_subject, left.items[i].subject, PORT_ID_SIZE);
         *out_strict = *out_strict || left.items[i].strict;
+    }
     static const struct plan_steps none = {0};
     size_t others;
     char text[ERR_TEXT_MAX];
@@ -306,8 +324,10 @@ static enum err_code change_node(struct run *run, struct err *err)
     const struct apply apply = apply_of(run);
     if (!apply_run(&apply, &begun, &failed))
         return reconcile_killed(err);
-    if (failed.code != ERR_OK)
+    if (failed.code != ERR_OK) {
+        isolate_failed(run);
         return roll_back(run, begun, err);
+    }
     bool strict = false;
     enum err_code code = read_back(run, &strict, err);
     if (code != ERR_OK)
@@ -335,7 +355,12 @@ static enum err_code one_pass(struct run *run, struct err *err)
         report_writers(run->out->receipt, run->r->dp, &run->steps, 0);
     struct err why = ERR_INIT;
     const struct apply apply = apply_of(run);
-    if (apply_check(&apply, &why))
+    bool fine = apply_check(&apply, &why);
+    if (!fine && isolate_applies(run) && isolate_refused(run)) {
+        run->refused = why;
+        fine = true;
+    }
+    if (fine)
         return change_node(run, err);
     code = run_tell_state(run, &run->before, err);
     return code == ERR_OK ? run_refuse(run, &why, false) : code;
@@ -390,6 +415,7 @@ static enum err_code one_run(struct run *run, struct err *err)
     struct receipt *receipt = run->out->receipt;
     if (code == ERR_OK)
         receipt->apply_ns = r->clock->mono_ns(r->clock) - run->start_ns;
+    run->again = code == ERR_OK && isolate_add(run->isolate, run);
     if (code == ERR_OK)
         run_end(run);
     if (code != ERR_OK || run->cause != RECONCILE_RETURN || receipt->result == RECEIPT_EXPIRED)
@@ -402,19 +428,35 @@ static enum err_code one_run(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-enum err_code reconcile_run(struct reconcile *r, enum reconcile_cause cause, struct outcome *out,
-                            struct err *err)
+/* *out_again: a subject failed and was added to isolate; the others are still to be done. */
+static enum err_code attempt(struct reconcile *r, enum reconcile_cause cause,
+                             struct isolate *isolate, struct outcome *out, bool *out_again,
+                             struct err *err)
 {
     *out = (struct outcome){0};
-    struct run run = {.r = r, .cause = cause, .out = out};
+    struct run run = {.r = r, .cause = cause, .out = out, .isolate = isolate};
     state_init(&run.before);
     state_init(&run.after);
     run.start_ns = r->clock->mono_ns(r->clock);
     enum err_code code = choose(&run, err);
     if (code == ERR_OK && run.plan != NULL)
         code = one_run(&run, err);
-    if (code != ERR_OK)
+    *out_again = run.again;
+    if (code == ERR_OK && !*out_again)
+        isolate_tell(isolate, &run);
+    if (code != ERR_OK || *out_again)
         outcome_release(out);
     run_release(&run);
+    return code;
+}
+
+enum err_code reconcile_run(struct reconcile *r, enum reconcile_cause cause, struct outcome *out,
+                            struct err *err)
+{
+    struct isolate isolate = {0};
+    bool again = true;
+    enum err_code code = ERR_OK;
+    while (code == ERR_OK && again)
+        code = attempt(r, cause, &isolate, out, &again, err);
     return code;
 }

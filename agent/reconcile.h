@@ -40,7 +40,7 @@ enum reconcile_cause {
 struct outcome {
     struct receipt *receipt; /* owned; NULL = there was no plan */
     json_t *state;           /* owned; the node's state, when it is not the plan's; else NULL */
-    bool transient;          /* nothing was decided (unreadable, disk full): worth another try */
+    bool transient;          /* not all was decided (unreadable, disk full): worth another try */
     bool repaired;           /* drift was taken back */
     bool again;              /* knobs that were not touched differ now: check again soon */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/deviation.h"
+#include "agent/isolate.h"
 #include "agent/origin.h"
 #include "agent/report.h"
 #include "base/log.h"
@@ -184,6 +185,9 @@ enum err_code run_begin(struct run *run, struct err *err)
 {
     if (run->cause == RECONCILE_RETURN)
         return ERR_OK;
+    run->tried = run->isolate->count > 0; /* a pass is one try, however often it begins again */
+    if (run->tried)
+        return ERR_OK;
     if (budget_begin(&run->r->budget, budget_of(run), tried_digest(run), err))
         return err_context(err, "the try cannot be counted");
     run->tried = true;
@@ -194,7 +198,7 @@ void run_end(struct run *run)
 {
     struct reconcile *r = run->r;
     struct receipt *receipt = run->out->receipt;
-    if (!run->tried)
+    if (!run->tried || run->again)
         return;
     if (receipt->result != RECEIPT_ROLLED_BACK && receipt->result != RECEIPT_STUCK) {
         budget_good(&r->budget, budget_of(run));

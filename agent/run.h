@@ -6,6 +6,8 @@
 
 #include "agent/reconcile_private.h"
 
+struct isolate;
+
 struct run {
     struct reconcile *r;
     enum reconcile_cause cause;
@@ -17,8 +19,12 @@ struct run {
     bool has_after; /* after was observed */
     struct plan_steps steps;
     struct plan_steps watched;  /* observe-only knobs that differ now */
-    struct plan_steps left_out; /* dropped knobs that cannot be given back */
-    bool tried;                 /* a try of the budget began */
+    struct plan_steps left_out; /* dropped knobs that cannot be given back, and isolate.h's */
+    struct err unread, refused; /* isolate.h: the first knob that was gone on without; ERR_OK */
+    char failed_subject[PORT_ID_SIZE]; /* on which the change went wrong; "" = none */
+    struct isolate *isolate;
+    bool again; /* the pass goes on without the subject that failed */
+    bool tried; /* a try of the budget began */
     struct outcome *out;
     int64_t start_ns;
 };
