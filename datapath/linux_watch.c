@@ -103,9 +103,10 @@ enum err_code linux_watch_drain(struct linux_watch *watch, bool *out_changed, bo
         return code;
     bool settings = watch->genl != NULL && genl_events_drain(watch->genl);
     devices |= settings;
-    *out_changed = changed || files || settings;
+    bool knobs = false;
     if (watch->uevents != NULL)
-        devices |= uevents_drain(watch->uevents);
+        devices |= uevents_drain(watch->uevents, &knobs);
+    *out_changed = changed || files || settings || knobs;
     *out_devices = devices;
     return ERR_OK;
 }

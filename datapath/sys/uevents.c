@@ -30,6 +30,11 @@ bool uevents_is_news(const char *subsystem, const char *action)
     return ours && news;
 }
 
+bool uevents_has_knobs(const char *subsystem, const char *action)
+{
+    return uevents_is_news(subsystem, action) && strcmp(subsystem, "infiniband") == 0;
+}
+
 enum err_code uevents_open(struct uevents **out, struct err *err)
 {
     OWN(uevents) struct uevents *events = calloc(1, sizeof(*events));
@@ -57,7 +62,7 @@ int uevents_fd(const struct uevents *events)
     return udev_monitor_get_fd(events->monitor);
 }
 
-bool uevents_drain(struct uevents *events)
+bool uevents_drain(struct uevents *events, bool *out_knobs)
 {
     bool changed = false;
     struct udev_device *device;
@@ -65,8 +70,10 @@ bool uevents_drain(struct uevents *events)
         device = udev_monitor_receive_device(events->monitor);
         if (device == NULL)
             break;
-        changed |=
-            uevents_is_news(udev_device_get_subsystem(device), udev_device_get_action(device));
+        const char *subsystem = udev_device_get_subsystem(device);
+        const char *action = udev_device_get_action(device);
+        changed |= uevents_is_news(subsystem, action);
+        *out_knobs |= uevents_has_knobs(subsystem, action);
         udev_device_unref(device);
     }
     return changed;

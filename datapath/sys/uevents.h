@@ -18,8 +18,11 @@ OWN_DEFINE(uevents, struct uevents *, uevents_close)
 
 int uevents_fd(const struct uevents *events);
 /* Reads all there is, never waits; whether a device that an inventory tells of came, went or was
- * bound to another driver. */
-bool uevents_drain(struct uevents *events);
+ * bound to another driver. *out_knobs becomes true when one did that has knobs and that netlink
+ * does not announce. */
+bool uevents_drain(struct uevents *events, bool *out_knobs);
 
 /* Pure. "add" of "infiniband" is news, "change" of a disk is none. */
 bool uevents_is_news(const char *subsystem, const char *action);
+/* Pure. RDMA devices: Linux 6.1 tells nobody else that they come. */
+bool uevents_has_knobs(const char *subsystem, const char *action);

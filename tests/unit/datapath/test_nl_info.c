@@ -362,6 +362,10 @@ static void devices_that_come_and_go_are_news(void **state)
     assert_true(uevents_is_news("infiniband", "add"));
     assert_true(uevents_is_news("pci", "unbind"));
     assert_false(uevents_is_news("infiniband", "change"));
+    assert_true(uevents_has_knobs("infiniband", "add"));
+    assert_false(uevents_has_knobs("infiniband", "change"));
+    assert_false(uevents_has_knobs("net", "add"));
+    assert_false(uevents_has_knobs(NULL, "add"));
     assert_false(uevents_is_news("block", "add"));
     assert_false(uevents_is_news(NULL, "add"));
     assert_false(uevents_is_news("pci", NULL));
