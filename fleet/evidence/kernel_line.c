@@ -12,6 +12,17 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* A month as any locale writes it ("Feb", "Okt", "M\xc3\xa4r"): dates have more to know them by. */
+static bool is_word(struct slice s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i];
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c >= 0x80 || c == '.'))
+            return false;
+    }
+    return s.len >= 3 && s.len <= 8;
+}
+
 static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
@@ -142,7 +153,7 @@ static bool take_date(struct slice *line, struct slice *time)
         *line = slice_trim(rest);
         return true;
     }
-    if (!is_month(first))
+    if (!is_word(first))
         return false;
     struct slice day = slice_word(&rest), clock = slice_word(&rest);
     if (day.len > 2 || day.len == 0 || !is_digit(day.at[0]) || !has_form(clock, "dd:dd:dd"))
@@ -177,6 +188,11 @@ bool kernel_line_read(struct slice line, struct kernel_line *out)
     struct slice rest = slice_trim(line), inner;
     *out = (struct kernel_line){.message = rest, .time = {.at = "", .len = 0}, .kernel = true};
     take_number(&rest);
+    struct slice bare = rest;
+    if (slice_skip(&bare, "kernel: ")) {
+        out->message = slice_trim(bare);
+        return true;
+    }
     bool level = take_level(&rest);
     bool stamp = take_stamp(&rest, &out->time);
     bool date = !stamp && take_date(&rest, &out->time);

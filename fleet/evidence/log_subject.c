@@ -120,6 +120,13 @@ static bool task_subject(struct evidence_job *job, struct slice message)
         job_subject(job, "process %.*s", (int)(word.at + word.len - colon - 1), colon + 1);
         return true;
     }
+    word = message; /* "name[4242]: segfault at ..." */
+    struct slice name, pid;
+    if (slice_has(message, ": segfault at ") && slice_split(word, '[', &name, &rest) &&
+        slice_split(rest, ']', &pid, &rest) && pid.len < 12) {
+        job_subject(job, "process %.*s", (int)pid.len, pid.at);
+        return true;
+    }
     if (slice_after(message, "Killed process ", &rest) ||
         slice_after(message, "Kill process ", &rest)) {
         word = slice_word(&rest);

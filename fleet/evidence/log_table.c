@@ -138,6 +138,7 @@ const struct log_row log_rows[] = {
     {"SXid", "Fatal", RULE_SXID_FATAL, NO, {{0}}},
     {"SXid", NO, RULE_SXID, NO, {{0}}},
     /* The host */
+    {"segfault at ", NO, RULE_SEGFAULT, NO, {{"library", " in ", ""}}},
     {"Out of memory: Kill", NO, RULE_OUT_OF_MEMORY, NO, {{0}}},
     {"Memory cgroup out of memory: Kill", NO, RULE_OUT_OF_MEMORY, NO, {{0}}},
     {"INFO: task ",

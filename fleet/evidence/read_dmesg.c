@@ -47,7 +47,7 @@ static bool is_bare(struct slice line)
         if (slice_starts(line, heads[i]))
             return true;
     }
-    return false;
+    return slice_has(line, "NVRM: Xid (") && !slice_has(line, "NCCL");
 }
 
 static bool is_resource(struct slice line)

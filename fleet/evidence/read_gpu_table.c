@@ -40,10 +40,43 @@ static bool is_listed(struct slice line)
            slice_uint(tag, &index) && slice_has(rest, "(UUID: ");
 }
 
+/* What it says instead of a table. */
+static const struct {
+    const char *text, *rule;
+} failures[] = {
+    {"Unable to determine the device handle for", RULE_GPU_LOST},
+    {"GPU is lost.", RULE_GPU_LOST},
+    {"Driver/library version mismatch", RULE_GPU_MISMATCH},
+    {"couldn't communicate with the NVIDIA driver", RULE_GPU_INIT},
+};
+
+static const char *failure_of(struct slice line)
+{
+    bool tool = slice_starts(line, "Unable to ") ||
+                slice_starts(line, "Failed to initialize NVML") ||
+                slice_starts(line, "NVIDIA-SMI has failed");
+    for (size_t i = 0; tool && i < sizeof(failures) / sizeof(failures[0]); i++) {
+        if (slice_has(line, failures[i].text))
+            return failures[i].rule;
+    }
+    return NULL;
+}
+
+static void read_failure(struct evidence_job *job, size_t i)
+{
+    char address[PCI_TEXT_MAX];
+    struct slice line = job_line(job, i), behind;
+    if (pci_find(line, address, &behind))
+        job_subject(job, "gpu %s", address);
+    else
+        job_subject(job, "host");
+    put_finding(job, i, failure_of(line), "%.*s", (int)(line.len < 200 ? line.len : 200), line.at);
+}
+
 static bool begins(const struct evidence_job *job, size_t i)
 {
     struct slice line = job_line(job, i);
-    return is_head(line) || is_listed(line);
+    return is_head(line) || is_listed(line) || failure_of(line) != NULL;
 }
 
 static void read_head(struct evidence_job *job, size_t i)
@@ -152,6 +185,10 @@ static size_t read(struct evidence_job *job, size_t i)
             break;
         if (is_head(line)) {
             read_head(job, i);
+            continue;
+        }
+        if (failure_of(line) != NULL) {
+            read_failure(job, i);
             continue;
         }
         if (is_listed(line)) {

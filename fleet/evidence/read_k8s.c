@@ -21,7 +21,7 @@ static bool has_key(struct slice line, const char *key)
 /* kubectl -o json: YAML has JSON in it. */
 static bool begins_json(const struct evidence_job *job, size_t i)
 {
-    static const char *const keys[] = {"\"apiVersion\"", NULL};
+    static const char *const keys[] = {"\"apiVersion\"", "\"resourceList\"", NULL};
     return json_part_begins(job, i, keys);
 }
 
@@ -98,6 +98,10 @@ static void read_object(struct evidence_job *job, struct yaml_part *part,
 {
     const struct yaml_node *meta = yaml_get(part, root, "metadata");
     const char *kind = yaml_text(part, root, "kind"), *name = yaml_text(part, meta, "name");
+    if (kind == NULL && yaml_get(part, root, "resourceList") != NULL) {
+        job_subject(job, "device-plugin"); /* its configuration has no kind */
+        put_node(job, part, "", root);
+    }
     if (kind == NULL)
         return;
     if (name == NULL) { /* "generateName" is a template, not an object */

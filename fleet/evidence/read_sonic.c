@@ -169,7 +169,22 @@ static bool is_rule(struct slice line)
 
 static bool begins_ecn(const struct evidence_job *job, size_t i)
 {
-    return slice_starts(job_line(job, i), "Profile: ") && is_rule(job_line(job, i + 1));
+    return (slice_starts(job_line(job, i), "Profile: ") ||
+            slice_starts(job_line(job, i), "Pool: ")) &&
+           is_rule(job_line(job, i + 1));
+}
+
+/* A profile of WRED has thresholds in colours; one of a buffer (show buffer configuration) none. */
+static bool is_wred(const struct evidence_job *job, size_t i)
+{
+    for (i += 2; i < job->line_count && !job_is_blank(job, i) && !is_rule(job_line(job, i)); i++) {
+        struct slice line = job_line(job, i);
+        if (slice_starts(line, "ecn") || slice_starts(line, "wred_") ||
+            slice_starts(line, "red_") || slice_starts(line, "green_") ||
+            slice_starts(line, "yellow_"))
+            return true;
+    }
+    return false;
 }
 
 struct profile {
@@ -211,8 +226,13 @@ static size_t read_ecn(struct evidence_job *job, size_t i)
             continue;
         if (slice_after(line, "Profile: ", &name)) {
             end_profile(job, &p);
-            p = (struct profile){.open = true, .line = i};
-            job_subject(job, "wred %.*s", (int)(name.len < 150 ? name.len : 150), name.at);
+            bool wred = is_wred(job, i);
+            p = (struct profile){.open = wred, .line = i};
+            job_subject(job, "%s %.*s", wred ? "wred" : "buffer-profile",
+                        (int)(name.len < 150 ? name.len : 150), name.at);
+        } else if (slice_after(line, "Pool: ", &name)) {
+            end_profile(job, &p);
+            job_subject(job, "buffer-pool %.*s", (int)(name.len < 150 ? name.len : 150), name.at);
         } else if (!is_rule(line)) {
             if (slice_words(line, words, 3) != 2)
                 break;

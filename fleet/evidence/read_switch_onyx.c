@@ -66,6 +66,9 @@ static bool read_row(struct evidence_job *job, size_t i, struct roce *r)
         return false;
     key = slice_trim(key);
     value = slice_trim(value);
+    const char *unit = slice_find(key, " (KB)"); /* "Min (KB): 150" */
+    if (unit != NULL)
+        key = slice_trim((struct slice){.at = key.at, .len = (size_t)(unit - key.at)});
     key_name(key, own, sizeof(own));
     if (value.len == 0) {
         snprintf(r->title, sizeof(r->title), "%.60s.", own);
@@ -76,7 +79,8 @@ static bool read_row(struct evidence_job *job, size_t i, struct roce *r)
     snprintf(name, sizeof(name), "%.47s%.48s", r->title, own);
     note(r, i, name, value);
     job_subject(job, "switch");
-    bool threshold = r->absolute && (strcmp(own, "min") == 0 || strcmp(own, "max") == 0);
+    bool threshold =
+        (r->absolute || unit != NULL) && (strcmp(own, "min") == 0 || strcmp(own, "max") == 0);
     if (threshold)
         put_number(job, i, name, value, "KB");
     else
@@ -129,8 +133,8 @@ static size_t read(struct evidence_job *job, size_t i)
         }
         if (read_class(job, i, &r) || read_row(job, i, &r))
             next = i + 1;
-        else if (line.at[0] == '-')
-            next = i + 1;
+        else if (line.at[0] == '-' || strcmp(r.title, "roce_buffer_pools.") == 0)
+            next = i + 1; /* a table of buffers; what it holds is not RoCE's setting */
         else
             break;
     }

@@ -52,8 +52,13 @@ static void read_nxos(struct evidence_job *job, size_t i, const struct slice *wo
 {
     uint64_t bitmap;
     put_text(job, i, "pfc_mode", words[1]);
-    put_text(job, i, "pfc_oper", words[2]);
-    struct slice map = words[3];
+    struct slice oper = words[2], map = words[3];
+    const char *glued = slice_find(oper, "(");
+    if (glued != NULL) { /* "On(8)" */
+        map = (struct slice){.at = glued, .len = (size_t)(oper.at + oper.len - glued)};
+        oper.len = (size_t)(glued - oper.at);
+    }
+    put_text(job, i, "pfc_oper", oper);
     if (slice_skip(&map, "(") && slice_ends(map, ")")) {
         map.len--;
         map = slice_trim(map);
@@ -64,7 +69,7 @@ static void read_nxos(struct evidence_job *job, size_t i, const struct slice *wo
     }
     put_number(job, i, "rx_pause", words[count - 2], "");
     put_number(job, i, "tx_pause", words[count - 1], "");
-    if (slice_is(words[1], "On") && slice_is(words[2], "Off"))
+    if (slice_is(words[1], "On") && slice_is(oper, "Off"))
         put_finding(job, i, RULE_PFC_OFF, "PFC is On and came to Off");
 }
 
@@ -84,14 +89,24 @@ static void read_eos(struct evidence_job *job, size_t i, const struct slice *wor
     }
 }
 
+/* NX-OS has many kinds of ports ("Vethernet7", "ii1/1/1", "Br-Ethernet1/17/1"). */
+static bool is_nxos_row(const struct slice *words, size_t count)
+{
+    bool digit = false;
+    for (size_t i = 0; i < words[0].len; i++)
+        digit = digit || (words[0].at[i] >= '0' && words[0].at[i] <= '9');
+    return digit && count >= 5 &&
+           (slice_is(words[1], "On") || slice_is(words[1], "Off") || slice_is(words[1], "Auto"));
+}
+
 static bool read_port(struct evidence_job *job, size_t i, enum form form)
 {
     struct slice words[WORDS_MAX], line = job_line(job, i);
     size_t count = slice_words(line, words, WORDS_MAX);
-    if (count < 3 || !is_port(words[0]))
-        return false;
     if (count > WORDS_MAX)
         count = WORDS_MAX;
+    if (count < 3 || (form == FORM_NXOS ? !is_nxos_row(words, count) : !is_port(words[0])))
+        return false;
     job_subject(job, "switch-port %.*s", (int)(words[0].len < 100 ? words[0].len : 100),
                 words[0].at);
     if (form == FORM_NXOS && count >= 5) {

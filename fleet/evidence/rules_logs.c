@@ -65,6 +65,8 @@ const struct evidence_rule evidence_log_rules[] = {
     {RULE_OUT_OF_MEMORY, FINDING_CRITICAL,
      "The kernel ended a process because the memory was used up",
      "Find what used the memory; give the job less or the node more"},
+    {RULE_SEGFAULT, FINDING_ERROR, "A process ended because it used memory that is not its own",
+     "Look at the job and at the library that the message names"},
     {RULE_HUNG_TASK, FINDING_ERROR, "A task has not run for a long time",
      "Read what it waits for in the trace behind the message"},
     {RULE_LOCKUP, FINDING_CRITICAL, "A CPU does not come back to the scheduler",

@@ -39,6 +39,7 @@
 #define RULE_PKEY_MISMATCH   "pkey-mismatch"
 /* The host */
 #define RULE_OUT_OF_MEMORY "out-of-memory"
+#define RULE_SEGFAULT      "process-fault"
 #define RULE_HUNG_TASK     "hung-task"
 #define RULE_LOCKUP        "cpu-lockup"
 #define RULE_MACHINE_CHECK "machine-check"

@@ -168,7 +168,7 @@ void yaml_part_read(struct evidence_job *job, size_t i, struct yaml_part *out)
 {
     size_t len, end = find_end(job, i, &len);
     *out = (struct yaml_part){.next = end};
-    if (len > EVIDENCE_BYTES_MAX) { /* tabs are eight blanks */
+    if (len > YAML_BYTES_MAX) {
         put_broken(job, i, NULL);
         return;
     }

@@ -9,7 +9,8 @@
 
 #include "fleet/evidence/reader.h"
 
-#define YAML_NODES_MAX 20000 /* of one document */
+#define YAML_NODES_MAX 20000             /* of one document */
+#define YAML_BYTES_MAX (2 * 1024 * 1024) /* the same; etcd takes no larger object */
 #define YAML_DEPTH_MAX 32
 
 enum yaml_kind { YAML_SCALAR = 0, YAML_MAP, YAML_LIST };

@@ -217,6 +217,21 @@ static void lists_in_json_and_several_documents_are_objects(void **unused)
     assert_int_equal(two->facts[two->fact_count - 1].line, 13);
 }
 
+static void a_device_plugin_has_resources_and_no_kind(void **unused)
+{
+    (void)unused;
+    OWN(evidence)
+    struct evidence *e = evidence_of_text(
+        "{\n  \"resourceList\": [{\n    \"resourceName\": \"hca\",\n    \"selectors\": "
+        "{\"vendors\": [\"15b3\"], \"isRdma\": true}\n  }]\n}\n");
+    assert_string_equal(e->kind, "k8s");
+    check_fact("plugin", e,
+               &(struct expected_fact){"device-plugin", "resourceList.0.resourceName", "hca", 0});
+    check_fact(
+        "plugin", e,
+        &(struct expected_fact){"device-plugin", "resourceList.0.selectors.vendors.0", "15b3", 0});
+}
+
 /* An alias of an alias of ... is one node: a document does not grow by being read. */
 static void aliases_do_not_multiply(void **unused)
 {
@@ -240,6 +255,7 @@ int main(void)
         cmocka_unit_test(each_fault_is_its_finding),
         cmocka_unit_test(a_case_of_letters_is_no_other_cable),
         cmocka_unit_test(lists_in_json_and_several_documents_are_objects),
+        cmocka_unit_test(a_device_plugin_has_resources_and_no_kind),
         cmocka_unit_test(aliases_do_not_multiply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,12 @@ static const struct {
     {"Fabric", "        State : In Progress", "gpu-fabric-down"},
     {"Fabric", "        State : Completed", NULL},
     {"Fabric", "        State : N/A", NULL},
+    {"Fabric\n        State : Completed", "        Status : Failure", "gpu-fabric-down"},
+    {"Fabric\n        State : Completed\n        Health", "            Bandwidth : Degraded",
+     "gpu-fabric-down"},
+    {"Fabric\n        State : Completed\n        Health", "            Bandwidth : N/A", NULL},
+    {"Product Brand : x", "    GPU Recovery Action : Reset", "gpu-reset-required"},
+    {"Product Brand : x", "    GPU Recovery Action : None", NULL},
     {"FB Memory Usage", "        Total : Unknown Error", "gpu-lost"},
     {"PCI\n        GPU Link Info\n            Link Width\n                Max : 16x",
      "                Current : 8x", "gpu-pcie-narrow"},
@@ -209,6 +215,23 @@ static void the_table_with_frames_is_read(void **unused)
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
         check_fact("table", e, &facts[i]);
     check_findings("table", e, findings);
+}
+
+static void what_it_says_instead_of_a_table_is_a_finding(void **unused)
+{
+    (void)unused;
+    OWN(evidence)
+    struct evidence *e = evidence_of_text(
+        "Unable to determine the device handle for GPU 0000:1A:00.0: GPU is lost.  Reboot the "
+        "system to recover this GPU\n"
+        "Failed to initialize NVML: Driver/library version mismatch\n"
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n");
+    static const struct expected_finding findings[] = {{"gpu-lost", "gpu 0000:1a:00.0", 1},
+                                                       {"gpu-driver-mismatch", "host", 1},
+                                                       {"gpu-init-failed", "host", 1},
+                                                       {NULL, NULL, 0}};
+    assert_string_equal(e->kind, "nvidia-smi");
+    check_findings("failures", e, findings);
 }
 
 static void columns_are_read_by_their_head(void **unused)
@@ -306,6 +329,7 @@ int main(void)
         cmocka_unit_test(each_file_says_what_it_says),
         cmocka_unit_test(each_row_of_a_gpu_is_its_finding),
         cmocka_unit_test(the_table_with_frames_is_read),
+        cmocka_unit_test(what_it_says_instead_of_a_table_is_a_finding),
         cmocka_unit_test(columns_are_read_by_their_head),
         cmocka_unit_test(xml_has_the_names_of_the_text),
         cmocka_unit_test(links_of_a_mesh_add_up_and_those_of_a_switch_do_not),

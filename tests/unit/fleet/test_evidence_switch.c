@@ -191,13 +191,19 @@ static void ports_of_other_makers_are_read(void **unused)
                          "Port               Mode Oper(VL bmap)  RxPPP      TxPPP\n"
                          "============================================================\n"
                          "Ethernet1/1        Auto Off           0          0\n"
-                         "Ethernet1/2        On   On  (8)       12         345\n");
+                         "Ethernet1/2        On   On  (8)       12         345\n"
+                         "Eth1/1/1           On   On(8)         0          9,286\n"
+                         "Vethernet9547      Auto Off           0          0\n");
     static const struct expected_fact first[] = {
         {"switch-port Ethernet1/1", "pfc_oper", "Off", 0},
         {"switch-port Ethernet1/2", "pfc_mode", "On", 0},
         {"switch-port Ethernet1/2", "pfc_bitmap", "8", 0},
         {"switch-port Ethernet1/2", "rx_pause", "12", 0},
         {"switch-port Ethernet1/2", "tx_pause", "345", 0},
+        {"switch-port Eth1/1/1", "pfc_oper", "On", 0},
+        {"switch-port Eth1/1/1", "pfc_bitmap", "8", 0},
+        {"switch-port Eth1/1/1", "tx_pause", "9286", 0},
+        {"switch-port Vethernet9547", "pfc_oper", "Off", 0},
     };
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
         check_fact("NX-OS", nxos, &first[i]);
@@ -219,6 +225,42 @@ static void ports_of_other_makers_are_read(void **unused)
     for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++)
         check_fact("EOS", eos, &second[i]);
     assert_int_equal(eos->findings.count, 0);
+}
+
+static void units_in_keys_and_tables_of_buffers_are_known(void **unused)
+{
+    (void)unused;
+    OWN(evidence)
+    struct evidence *e = evidence_of_text(
+        "RoCE mode      : lossless\nLLDP           : enabled\nPort trust mode: L3\n\n"
+        "Port congestion-control:\n  Mode    : ecn, absolute\n  Min (KB): 150\n"
+        "  Max (KB): 1500\n\nPFC              : enabled\nswitch-priority 3: enabled\n\n"
+        "RoCE used TCs:\n  ------------------\n  Switch-Priority   TC     Application   ETS\n"
+        "  ------------------\n  3                 3      RoCE          WRR 50%\n\n"
+        "RoCE buffer pools:\n  ------------------\n  Traffic    Type      Memory\n"
+        "  Pool                 [%]\n  lossy-default  lossy     auto     0, 1, 2\n");
+    static const struct expected_fact facts[] = {
+        {"switch", "port_congestion_control.min", "150", 0},
+        {"switch", "port_congestion_control.max", "1500", 0},
+        {"switch prio 3", "traffic_class", "3", 0},
+    };
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        check_fact("onyx", e, &facts[i]);
+    assert_int_equal(e->findings.count, 0);
+    assert_int_equal(e->unread_lines, 0);
+    OWN(evidence)
+    struct evidence *buffers =
+        evidence_of_text("Profile: egress_lossless_profile\n---------  ---------\n"
+                         "size       0\nstatic_th  12766208\n---------  ---------\n\n"
+                         "Pool: egress_lossless_pool\n----  --------\nmode  static\n"
+                         "size  12766208\ntype  egress\n----  --------\n");
+    assert_string_equal(buffers->kind, "sonic-qos");
+    check_fact("buffers", buffers,
+               &(struct expected_fact){"buffer-profile egress_lossless_profile", "static_th",
+                                       "12766208", 0});
+    check_fact("buffers", buffers,
+               &(struct expected_fact){"buffer-pool egress_lossless_pool", "mode", "static", 0});
+    assert_int_equal(buffers->findings.count, 0);
 }
 
 static void tables_of_sonic_are_read_by_their_columns(void **unused)
@@ -252,6 +294,7 @@ int main(void)
         cmocka_unit_test(each_fault_is_its_finding),
         cmocka_unit_test(nvue_has_depth_revisions_and_mappings),
         cmocka_unit_test(ports_of_other_makers_are_read),
+        cmocka_unit_test(units_in_keys_and_tables_of_buffers_are_known),
         cmocka_unit_test(tables_of_sonic_are_read_by_their_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
