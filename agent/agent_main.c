@@ -20,6 +20,7 @@
 #include "base/notify.h"
 #include "datapath/dp_linux.h"
 #include "datapath/dp_sim.h"
+#include "datapath/lldp_listen.h"
 #include "datapath/mstflint.h"
 #include "datapath/sys/confine.h"
 
@@ -69,25 +70,42 @@ static enum err_code make_simulator(const struct agent_options *options, struct 
     return code;
 }
 
-static enum err_code make_provider(const struct agent_options *options, struct dp **out,
-                                   struct err *err)
+/* lldp is taken over. */
+static enum err_code make_provider(const struct agent_options *options, struct lldp_listen *lldp,
+                                   struct dp **out, struct err *err)
 {
-    if (options->sim)
+    if (options->sim) {
+        lldp_listen_close(lldp);
         return make_simulator(options, out, err);
+    }
     struct dp_linux_config linux_config = {
+        .lldp = lldp,
         .devices = options->device[0] == NULL ? NULL : options->device,
         .root = options->root,
     };
     return dp_linux_new(&linux_config, out, err);
 }
 
-/* Root's rights are given up before anything else is done: what comes later inherits that. */
+/* A node without it works as well: its neighbours are unknown. */
+static struct lldp_listen *listen_for_neighbours(void)
+{
+    struct lldp_listen *lldp = NULL;
+    struct err err = ERR_INIT;
+    if (lldp_listen_open(clock_system(), &lldp, &err))
+        log_warning("agent", "neighbours stay unknown: %s", err.text);
+    return lldp;
+}
+
+/* Root's rights are given up before anything else is done: what comes later inherits that. The
+ * packet socket takes one of them to be opened, and none to be read. */
 static enum err_code give_up_rights(const struct agent_options *options, struct starter **starter,
-                                    struct err *err)
+                                    struct lldp_listen **lldp, struct err *err)
 {
     enum err_code code = ERR_OK;
     if (!options->sim && !options->once)
         code = starter_new(mstflint_forms, starter, err);
+    if (code == ERR_OK && !options->sim && !options->once)
+        *lldp = listen_for_neighbours();
     return code == ERR_OK ? confine(CONFINE_AGENT, err) : code;
 }
 
@@ -204,13 +222,14 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     struct flasher *flasher = NULL;
     char boot_id[BOOT_ID_SIZE];
     read_boot_id(options->root, boot_id);
-    enum err_code code = give_up_rights(options, &starter, err);
+    OWN(lldp_listen) struct lldp_listen *lldp = NULL;
+    enum err_code code = give_up_rights(options, &starter, &lldp, err);
     if (code == ERR_OK)
         code = lock_state(options->state_dir, err);
     if (code == ERR_OK)
         code = loop_new(&loop, err);
     if (code == ERR_OK)
-        code = make_provider(options, &dp, err);
+        code = make_provider(options, GIVE(lldp), &dp, err);
     if (code == ERR_OK)
         code = make_link(options, loop, &way, &link, err);
     if (code == ERR_OK)

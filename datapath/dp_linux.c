@@ -253,7 +253,9 @@ static enum err_code linux_drain(struct dp *base, bool *out_changed, struct err 
     *out_changed = false;
     enum err_code code =
         dp->watch == NULL ? ERR_OK : linux_watch_drain(dp->watch, out_changed, &devices, err);
-    dp->inventory_stale |= devices || code != ERR_OK;
+    dp->devices_changed |= devices || code != ERR_OK;
+    bool neighbours = dp->lldp != NULL && lldp_listen_drain(dp->lldp);
+    dp->inventory_stale |= dp->devices_changed || neighbours;
     dp->offload.ifindex = 0;
     return code;
 }
@@ -278,6 +280,7 @@ static void linux_free(struct dp *base)
     nlx_free(dp->route);
     nlx_free(dp->genl);
     linux_watch_close(dp->watch);
+    lldp_listen_close(dp->lldp);
     free(dp);
 }
 
@@ -322,9 +325,12 @@ static enum err_code copy_config(struct dp_linux *dp, const struct dp_linux_conf
 enum err_code dp_linux_new(const struct dp_linux_config *config, struct dp **out, struct err *err)
 {
     struct dp_linux *linux_dp = calloc(1, sizeof(*linux_dp));
-    if (linux_dp == NULL)
+    if (linux_dp == NULL) {
+        lldp_listen_close(config->lldp);
         return err_nomem(err);
+    }
     linux_dp->base.ops = &linux_ops;
+    linux_dp->lldp = config->lldp;
     OWN(dp) struct dp *dp = &linux_dp->base;
     enum err_code code = copy_config(linux_dp, config, err);
     if (code == ERR_OK)
@@ -338,6 +344,8 @@ enum err_code dp_linux_new(const struct dp_linux_config *config, struct dp **out
         genl = NULL;
     if (code == ERR_OK)
         code = linux_watch_open(linux_dp->route, genl, &linux_dp->watch, err);
+    if (code == ERR_OK && linux_dp->lldp != NULL)
+        code = linux_watch_add(linux_dp->watch, lldp_listen_fd(linux_dp->lldp), err);
     if (code == ERR_OK) {
         linux_watch_on_change(linux_dp->watch, linux_changed, linux_dp);
         *out = GIVE(dp);

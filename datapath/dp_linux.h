@@ -5,10 +5,13 @@
 
 #include "datapath/dp.h"
 
+struct lldp_listen; /* datapath/lldp_listen.h */
+
 struct dp_linux_config {
     const char *const *devices; /* interface names this node owns, NULL-terminated; NULL = every
                                    interface with a device that is no bridge, bond or virtual one */
     const char *root;           /* prefix of /sys, /proc, /etc for tests; NULL = "" */
+    struct lldp_listen *lldp;   /* taken over, also on failure; NULL = neighbours are unknown */
     const char *nvml;           /* NVIDIA's management library; NULL = as it is called everywhere */
 };
 

@@ -74,8 +74,9 @@ enum err_code linux_inventory(struct dp *base, json_t **out, struct err *err)
     struct err problem = ERR_INIT;
     if (memory == NULL || ports == NULL || problems == NULL || inventory == NULL)
         return err_nomem(err);
-    if (dp->inventory_stale)
+    if (dp->devices_changed)
         json_object_clear(dp->kept);
+    dp->devices_changed = false;
     dp->inventory_stale = false;  /* what comes from now on may be missing in it */
     nlx_set_budget(dp->route, 0); /* each request has its deadline; there are many devices */
     enum err_code code = linux_scan(dp, problems, err);

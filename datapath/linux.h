@@ -6,6 +6,7 @@
 
 #include "datapath/dp_linux.h"
 #include "datapath/linux_watch.h"
+#include "datapath/lldp_listen.h"
 #include "datapath/nl/link.h"
 #include "datapath/nl/nlx.h"
 #include "datapath/nl/rdma.h"
@@ -56,8 +57,10 @@ struct dp_linux {
     struct nlx *route;
     struct nlx *genl; /* NULL until needed; linux_genl() */
     struct linux_watch *watch;
-    bool inventory_stale; /* something that it tells of may be another */
-    json_t *kept;         /* owned; linux_kept_get() of linux_inventory.h */
+    struct lldp_listen *lldp; /* NULL = neighbours are unknown */
+    bool devices_changed;     /* what is kept of them may be another's */
+    bool inventory_stale;     /* something that it tells of may be another */
+    json_t *kept;             /* owned; linux_kept_get() of linux_inventory.h */
     struct linux_writer writers[LINUX_WRITERS_MAX]; /* oldest first */
     size_t writer_count;
     struct dp_port *ports; /* owned; of the last scan, sorted by id; see linux_port() */

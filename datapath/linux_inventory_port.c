@@ -247,6 +247,14 @@ static void put_module(struct linux_inventory *job, const struct dp_port *port, 
     json_decref(module);
 }
 
+static void put_neighbour(const struct dp_linux *dp, const struct dp_port *port, json_t *object)
+{
+    const struct lldp_neighbour *neighbour =
+        dp->lldp == NULL ? NULL : lldp_listen_get(dp->lldp, port->ifindex);
+    if (neighbour != NULL)
+        fact_part(object, "neighbour", lldp_to_json(neighbour));
+}
+
 static json_t *representors_json(const struct dp_linux *dp, const struct dp_port *port)
 {
     json_t *list = json_array();
@@ -277,6 +285,7 @@ json_t *linux_inventory_port(struct linux_inventory *job, const struct dp_port *
     put_fec(job, port, object);
     put_clock(job, port, object);
     put_module(job, port, object);
+    put_neighbour(job->dp, port, object);
     fact_part(object, "representors", representors_json(job->dp, port));
     json_t *caps = caps_json(job, port);
     linux_device_caps(job->dp, job->genl, port, job->rdma, caps);

@@ -173,6 +173,8 @@ enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err)
     dp->ports = ports;
     dp->port_count = drop_doubles(ports, count, problems);
     tell_missing(dp, problems);
+    for (size_t i = 0; dp->lldp != NULL && i < dp->port_count; i++)
+        lldp_listen_join(dp->lldp, dp->ports[i].ifindex);
     return ERR_OK;
 }
 

@@ -19,7 +19,7 @@ struct linux_watch {
     struct sys_watch *files;
 };
 
-static enum err_code add_fd(struct linux_watch *watch, int fd, struct err *err)
+enum err_code linux_watch_add(struct linux_watch *watch, int fd, struct err *err)
 {
     struct epoll_event event = {.events = EPOLLIN};
     if (epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
@@ -35,14 +35,14 @@ static enum err_code open_all(struct linux_watch *watch, struct nlx *route, stru
         return err_set_errno(err, ERR_IO, errno, "cannot watch the kernel's events");
     enum err_code code = nl_events_open(nlx_port(route), &watch->route, err);
     if (code == ERR_OK)
-        code = add_fd(watch, nl_events_fd(watch->route), err);
+        code = linux_watch_add(watch, nl_events_fd(watch->route), err);
     if (code == ERR_OK && genl != NULL && genl_events_open(genl, &watch->genl, NULL) == ERR_OK)
-        code = add_fd(watch, genl_events_fd(watch->genl), err);
+        code = linux_watch_add(watch, genl_events_fd(watch->genl), err);
     if (code == ERR_OK && uevents_open(&watch->uevents, NULL) == ERR_OK)
-        code = add_fd(watch, uevents_fd(watch->uevents), err);
+        code = linux_watch_add(watch, uevents_fd(watch->uevents), err);
     if (code == ERR_OK)
         code = sys_watch_new(&watch->files, err);
-    return code == ERR_OK ? add_fd(watch, sys_watch_fd(watch->files), err) : code;
+    return code == ERR_OK ? linux_watch_add(watch, sys_watch_fd(watch->files), err) : code;
 }
 
 enum err_code linux_watch_open(struct nlx *route, struct nlx *genl, struct linux_watch **out,

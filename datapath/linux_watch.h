@@ -16,6 +16,8 @@ ERR_MUST_CHECK enum err_code linux_watch_open(struct nlx *route, struct nlx *gen
                                               struct linux_watch **out, struct err *err);
 void linux_watch_close(struct linux_watch *watch);
 
+/* One more, which its owner drains. */
+ERR_MUST_CHECK enum err_code linux_watch_add(struct linux_watch *watch, int fd, struct err *err);
 int linux_watch_fd(const struct linux_watch *watch);
 int linux_watch_route_fd(const struct linux_watch *watch); /* rtnetlink's alone */
 /* See nl_events_on_change(). */

@@ -156,6 +156,59 @@ void chain_port_wanted(const struct plan *plan, const char *subject, struct chai
     }
 }
 
+static bool told_priority(const json_t *entry, int64_t *out)
+{
+    return number_in(json_object_get(entry, "priority"), CHAIN_PRIOS - 1, out);
+}
+
+static void read_told_dscps(const json_t *list, struct chain_port *out)
+{
+    for (size_t i = 0; i < CHAIN_DSCPS; i++)
+        out->priority_of[i] = NONE;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        int64_t dscp, priority;
+        if (!number_in(json_object_get(entry, "dscp"), DSCP_MAX, &dscp) ||
+            !told_priority(entry, &priority))
+            return;
+        out->priority_of[dscp] = (int)priority;
+        out->has |= 1U << CHAIN_PRIORITY;
+    }
+}
+
+/* A hop is known when it is told of every priority. */
+static void read_told_priorities(const json_t *list, struct chain_port *out)
+{
+    unsigned classes = 0, pauses = 0;
+    const unsigned all = (1U << CHAIN_PRIOS) - 1;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i), *tsa = json_object_get(entry, "tsa");
+        const json_t *lossless = json_object_get(entry, "lossless");
+        int64_t priority, tc, percent;
+        if (!told_priority(entry, &priority))
+            return;
+        if (json_is_boolean(lossless)) {
+            out->lossless |= json_is_true(lossless) ? 1U << priority : 0;
+            pauses |= 1U << priority;
+        }
+        if (!number_in(json_object_get(entry, "class"), CHAIN_PRIOS - 1, &tc) ||
+            !number_in(json_object_get(entry, "percent"), 100, &percent) || !json_is_string(tsa))
+            continue;
+        out->class_of[priority] = (int)tc;
+        out->starved[tc] = strcmp(json_string_value(tsa), "ets") == 0 && percent == 0;
+        classes |= 1U << priority;
+    }
+    out->has |= classes == all ? 1U << CHAIN_CLASS : 0;
+    out->has |= pauses == all ? 1U << CHAIN_PFC : 0;
+}
+
+void chain_port_neighbour(const json_t *neighbour, struct chain_port *out)
+{
+    *out = (struct chain_port){0};
+    read_told_dscps(json_object_get(neighbour, "dscps"), out);
+    read_told_priorities(json_object_get(neighbour, "priorities"), out);
+}
+
 /* Hops ---------------------------------------------------------------------------------------- */
 
 /* The end of a chain that is not whole; false for the hops below. */

@@ -53,6 +53,12 @@ struct chain {
 void chain_port_is(const struct state *state, const char *subject, struct chain_port *out);
 void chain_port_wanted(const struct plan *plan, const char *subject, struct chain_port *out);
 
+/*
+ * What the neighbour does with marks, as it told by LLDP: the member "neighbour" of a port of an
+ * inventory (NULL: nothing is known). DSCP, class and PFC; it does not tell of its buffers.
+ */
+void chain_port_neighbour(const json_t *neighbour, struct chain_port *out);
+
 /* From the DSCP on; subject and source of *out are left alone. */
 void chain_follow(const struct chain_port *is, const struct chain_port *wanted, int dscp,
                   struct chain *out);

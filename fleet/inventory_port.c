@@ -5,11 +5,13 @@
 
 #include "fleet/shape.h"
 
-#define NUMA_NODE_MAX 1023
-#define PTP_INDEX_MAX 4095
-#define VECTORS_MAX   65535
-#define FUNCTIONS_MAX 65535
-#define LANES_MAX     64
+#define NUMA_NODE_MAX  1023
+#define PTP_INDEX_MAX  4095
+#define VECTORS_MAX    65535
+#define FUNCTIONS_MAX  65535
+#define LANES_MAX      64
+#define PRIORITIES_MAX 8
+#define DSCPS_MAX      64
 
 #define TEXT(key, size, member)                                                                    \
     {                                                                                              \
@@ -98,10 +100,29 @@ static const struct shape representor_shape[] = {
 static const struct shape module_shape[] = {
     SHOWN("kind"), SHOWN("vendor"), SHOWN("part_number"), SHOWN("serial"), END,
 };
+static const char *const tsas[] = {"strict", "cbs", "ets", "vendor", NULL};
+static const struct shape told_priority_shape[] = {
+    COUNT("priority", 0, PRIORITIES_MAX - 1),
+    COUNT("class", 0, PRIORITIES_MAX - 1),
+    COUNT("percent", 0, 100),
+    {"tsa", SHAPE_ENUM, 0, 0, SHAPE_UNKEPT, tsas, NULL, false},
+    FLAG("lossless"),
+    END,
+};
+static const struct shape told_dscp_shape[] = {
+    COUNT("dscp", 0, DSCPS_MAX - 1),
+    COUNT("priority", 0, PRIORITIES_MAX - 1),
+    END,
+};
 static const struct shape neighbour_shape[] = {
-    SHOWN("chassis"),          TEXT("port", INVENTORY_TEXT_MAX, switch_port),
-    SHOWN("port_description"), TEXT("system", INVENTORY_TEXT_MAX, switch_name),
-    SHOWN("source"),           END,
+    SHOWN("chassis"),
+    TEXT("port", INVENTORY_TEXT_MAX, switch_port),
+    SHOWN("port_description"),
+    TEXT("system", INVENTORY_TEXT_MAX, switch_name),
+    SHOWN("source"),
+    OBJECTS("priorities", PRIORITIES_MAX, told_priority_shape),
+    OBJECTS("dscps", DSCPS_MAX, told_dscp_shape),
+    END,
 };
 static const struct shape details[] = {
     TEXT("part_number", INVENTORY_TEXT_MAX, part_number),

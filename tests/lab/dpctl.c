@@ -9,7 +9,8 @@
  *     check PLAN                whether it could be done; changes nothing
  *     apply PLAN                does it; on the first failure takes back what was done
  *     watch-inventory SECONDS   the same for the inventory
- *     watch SECONDS             ends with 0 when the kernel announces a change, 3 when not
+ *     neighbours SECONDS        who is at the other end of each port, as JSON, whenever that
+ * changes watch SECONDS             ends with 0 when the kernel announces a change, 3 when not
  *     times N                   N observations of all knobs: median time and CPU of one, as JSON
  *
  * PLAN is a file with {"knobs":[{"kind","subject","id"?,"want","strict"?},...]}; "-" = standard
@@ -25,10 +26,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "datapath/dp_linux.h"
+#include "datapath/lldp_listen.h"
 
 #define DEVICES_MAX 16
 #define PLAN_MAX    (16 * 1024 * 1024)
 #define TIMES_MAX   1000
+
+#define NEIGHBOURS_LOOK_MS 300
 
 static int fail(const char *what, const struct err *err)
 {
@@ -212,6 +216,47 @@ static int watch_inventory(struct dp *dp, int seconds)
     return 3;
 }
 
+/* {"IFNAME": {...}, ...}; owned. */
+static json_t *neighbours_of(const json_t *inventory)
+{
+    json_t *all = json_object();
+    size_t i;
+    json_t *port;
+    json_array_foreach(json_object_get(inventory, "ports"), i, port)
+    {
+        json_t *neighbour = json_object_get(port, "neighbour");
+        if (neighbour != NULL)
+            json_object_set(all, json_string_value(json_object_get(port, "ifname")), neighbour);
+    }
+    return all;
+}
+
+static int neighbours(struct dp *dp, int seconds)
+{
+    struct clock *clock = clock_system();
+    int64_t until_ns = clock->mono_ns(clock) + seconds * INT64_C(1000000000);
+    struct pollfd pfd = {.fd = dp_event_fd(dp), .events = POLLIN};
+    OWN(json) json_t *last = NULL;
+    struct err err = ERR_INIT;
+    bool changed;
+    while (clock->mono_ns(clock) < until_ns) {
+        OWN(json) json_t *inventory = NULL;
+        if (dp_inventory(dp, &inventory, &err))
+            return fail("inventory", &err);
+        OWN(json) json_t *now = neighbours_of(inventory);
+        if (last == NULL || !json_equal(now, last)) {
+            OWN(str) char *text = json_canonical(now, NULL);
+            puts(text == NULL ? "" : text);
+            fflush(stdout);
+            json_decref(last);
+            last = GIVE(now);
+        }
+        if (poll(&pfd, 1, NEIGHBOURS_LOOK_MS) > 0 && dp_drain(dp, &changed, &err))
+            return fail("drain", &err);
+    }
+    return 0;
+}
+
 static double ms_of(clockid_t clock)
 {
     struct timespec now;
@@ -265,6 +310,8 @@ static int run(struct dp *dp, int argc, char **argv)
         return watch(dp, atoi(argv[1]));
     if (strcmp(command, "watch-inventory") == 0 && argc == 2)
         return watch_inventory(dp, atoi(argv[1]));
+    if (strcmp(command, "neighbours") == 0 && argc == 2)
+        return neighbours(dp, atoi(argv[1]));
     if (strcmp(command, "times") == 0 && argc == 2)
         return times(dp, atoi(argv[1]));
     static const char *const commands[] = {"observe", "steps", "check", "apply"};
@@ -273,7 +320,7 @@ static int run(struct dp *dp, int argc, char **argv)
             return with_plan(dp, command, argv[1]);
     fprintf(stderr, "usage: dpctl [--devices a,b] [--root DIR] inventory | observe [PLAN] | "
                     "steps PLAN | check PLAN | apply PLAN | watch SECONDS | "
-                    "watch-inventory SECONDS | times N\n");
+                    "watch-inventory SECONDS | neighbours SECONDS | times N\n");
     return 2;
 }
 
@@ -295,6 +342,8 @@ int main(int argc, char **argv)
     }
     struct err err = ERR_INIT;
     OWN(dp) struct dp *dp = NULL;
+    if (lldp_listen_open(clock_system(), &config.lldp, &err))
+        fprintf(stderr, "neighbours stay unknown: %s\n", err.text);
     if (dp_linux_new(&config, &dp, &err))
         return fail("dpctl", &err);
     return run(dp, argc - at, argv + at);

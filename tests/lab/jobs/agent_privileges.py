@@ -66,6 +66,11 @@ ok(caps(tools, "CapEff") == caps(tools, "CapBnd") == SYS_ADMIN, "and keeps CAP_S
 ok(tools["NoNewPrivs"].strip() == "1" and tools["Seccomp"].strip() == "2", "with NoNewPrivs and a filter too")
 ok(os.readlink(f"/proc/{child.pid}/ns/pid") == os.readlink("/proc/1/ns/pid"), "it stands in the host's pid namespace")
 
+# ---- what takes a right only to be opened
+sh(f"{os.path.dirname(os.path.abspath(__file__))}/lldp_send.py solar1 leaf1 100")
+ok(lab.until(20, lambda: any(p.get("neighbour", {}).get("system") == "leaf1" for i in site.inventories for p in i["ports"])),
+   "it hears its neighbour on the socket that it opened before", site.log())
+
 # ---- why the tools keep it
 whole, cut = config_bytes(), config_bytes("setpriv", "--bounding-set", "-sys_admin")
 ok(cut == 64 and whole > 64, "without CAP_SYS_ADMIN PCI configuration space ends at 64 bytes", f"{whole} {cut}")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: timeout=300
+# lab: timeout=420
 # The inventory against independent readers (ethtool, devlink, rdma, sysfs), and its changes: they are announced,
 # not found by polling. Argument: the build folder.
 here=$(cd "$(dirname "$0")" && pwd)
@@ -67,6 +67,31 @@ is "a parameter of the module" "$(jq -r .modules.solar_rdma.parameters.max_sge $
     "$(cat /sys/module/solar_rdma/parameters/max_sge)"
 is "no GPU, no complaint" "$(jq -c .gpus $WORK/all)" null
 is "again the same" "$(all | jq -cS . | cksum)" "$(jq -cS . $WORK/all | cksum)"
+
+# ---- the other end of the cable, as it says by LLDP
+until_line() { # N: line N of what was told, when it is there
+    for _ in $(seq 150); do
+        [ "$(wc -l <$WORK/neighbours)" -ge "$1" ] && break
+        sleep 0.2
+    done
+    sed -n "$1p" $WORK/neighbours
+}
+"$DPCTL" --devices solar0,solar1 neighbours 200 >$WORK/neighbours 2>&1 &
+listener=$!
+is "nobody has spoken yet" "$(until_line 1)" "{}"
+"$here/lldp_send.py" solar1 leaf1 8 dcb
+is "a frame on the wire is a neighbour of the port that it comes to" \
+    "$(until_line 2 | jq -c '[keys, .solar0.system, .solar0.port, .solar0.chassis, .solar0.port_description]')" \
+    '[["solar0"],"leaf1","Ethernet8","94:6d:ae:00:00:01","to n1"]'
+is "with what it does to priority 3" "$(sed -n 2p $WORK/neighbours | jq -cS '.solar0.priorities[3]')" \
+    '{"class":3,"lossless":true,"percent":50,"priority":3,"tsa":"ets"}'
+is "and to DSCP 26" "$(sed -n 2p $WORK/neighbours | jq -cS '.solar0.dscps')" '[{"dscp":26,"priority":3}]'
+is "it is gone when its time is over" "$(until_line 3)" "{}"
+"$here/lldp_send.py" solar1 leaf2 100
+is "another one comes" "$(until_line 4 | jq -r .solar0.system)" leaf2
+"$here/lldp_send.py" solar1 leaf2 0
+is "and says good bye" "$(until_line 5)" "{}"
+kill $listener
 
 # ---- changes
 changes "an RDMA device that goes" rdma link delete rxe0
