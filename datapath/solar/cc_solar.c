@@ -5,6 +5,9 @@
 
 #include "datapath/solar/cc_law.h"
 
+#define LOSS_BETA_Q                                                                                \
+    0.5               /* beta q, of 1 where a link is shared, from which on loss is congestion     \
+                       */
 #define QUEUE_MAX 4.0 /* base round trips; a longer queue says nothing more */
 
 static double share_of(const struct cc *cc, double weight_total)
@@ -61,7 +64,12 @@ static void step(struct cc *cc, const struct cc_ack *ack, reward_fn *reward)
     s->queue = observed_queue(s, cc->params.beta);
     double ahead = s->queue + cc->params.damping * (s->queue - before);
     double beta_q = cc->params.beta * (ahead > 0 ? ahead : 0);
+    double least = s->alpha / 2;
     s->alpha += cc->params.eta * (reward(cc, beta_q, ack->weight_total) - beta_q);
+    /* The law is a small step from one queue to the next. A queue that jumps by several round trips
+     * would take all at once, and then there is no acknowledgement to take the next step with. */
+    if (!(s->alpha > least))
+        s->alpha = least;
     /* A step may end anywhere; the next one starts where a rate can be. */
     s->alpha = !(s->alpha > CC_SHARE_MIN) ? CC_SHARE_MIN : s->alpha > 1 ? 1 : s->alpha;
     cc->rate_bps = s->alpha * (double)cc->params.line_bps;
@@ -77,11 +85,15 @@ static void on_ack_literal(struct cc *cc, const struct cc_ack *ack)
     step(cc, ack, reward_literal);
 }
 
-/* Loss without trimming is a full buffer: a queue no delay has told of yet. Once a round trip. */
+/* A loss beside a queue is a full buffer, and the queue longer than any delay has told yet. Without
+ * a queue it is a bad cable, which sending less does not mend. */
 static void on_loss(struct cc *cc, int64_t now_ns, int64_t lost_bytes)
 {
     (void)now_ns, (void)lost_bytes;
     struct cc_solar *s = &cc->u.solar;
+    double now = s->delays > 0 ? s->delay_sum / (double)s->delays : s->queue;
+    if (now * cc->params.beta < LOSS_BETA_Q && s->marked == 0)
+        return;
     s->delay_sum = QUEUE_MAX;
     s->delays = 1;
     s->marked = s->packets;

@@ -3,7 +3,9 @@
  */
 #include "datapath/solar/pump.h"
 
-#define PROBE_AGAIN_RTTS 8 /* base round trips (and at least the least timeout) between probes */
+#define PROBE_AGAIN_RTTS                                                                           \
+    64 /* base round trips of silence after which credit may have been lost                        \
+        */
 
 void pump_init(struct pump *p, struct track *track, const struct cc *cc, int header_bytes,
                uint64_t credit_bytes, bool path_marks)
@@ -12,14 +14,15 @@ void pump_init(struct pump *p, struct track *track, const struct cc *cc, int hea
                        .cc = *cc,
                        .header_bytes = header_bytes,
                        .credit_bytes = credit_bytes,
-                       .probed_ns = -1,
                        .path_marks = path_marks};
 }
 
-static int64_t probe_due_ns(const struct pump *p)
+/* Without credit: ask for it, unless the receiver knows and has only others to serve. */
+static enum pump_action ask(const struct pump *p, uint64_t wanted_bytes, int64_t now_ns,
+                            int64_t *out_ready_ns)
 {
-    int64_t ns = PROBE_AGAIN_RTTS * p->cc.params.base_rtt_ns;
-    return p->probed_ns + (ns > p->track->timeout_min_ns ? ns : p->track->timeout_min_ns);
+    *out_ready_ns = p->heard_ns + PROBE_AGAIN_RTTS * p->cc.params.base_rtt_ns;
+    return wanted_bytes > p->announced_bytes || now_ns >= *out_ready_ns ? PUMP_PROBE : PUMP_WAIT;
 }
 
 enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int64_t *out_ready_ns)
@@ -35,15 +38,9 @@ enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int6
     if (lost == NULL && !track_has_room(p->track))
         return PUMP_WAIT;
     /* Credit counts new bytes only: those of a repair were granted when they were new. */
-    if (lost == NULL && p->sent_bytes + (uint64_t)len > p->credit_bytes) {
-        if (flight > 0)
-            return PUMP_WAIT;
-        *out_ready_ns = probe_due_ns(p);
-        if (p->probed_ns >= 0 && now_ns < *out_ready_ns)
-            return PUMP_WAIT;
-        p->probed_ns = now_ns;
-        return PUMP_PROBE;
-    }
+    uint64_t wanted = p->sent_bytes + (uint64_t)len;
+    if (lost == NULL && wanted > p->credit_bytes)
+        return ask(p, wanted, now_ns, out_ready_ns);
     if ((double)now_ns < p->next_ns) {
         *out_ready_ns = (int64_t)p->next_ns + 1;
         return PUMP_WAIT;
@@ -72,10 +69,16 @@ const struct track_packet *pump_repair(struct pump *p, int64_t now_ns)
     return track_resend(p->track, track_next_path(p->track, now_ns), now_ns);
 }
 
-void pump_on_credit(struct pump *p, const struct wire_ack *ack)
+void pump_announced(struct pump *p, uint64_t sum_bytes, int64_t now_ns)
 {
-    if (ack->credit_bytes > p->credit_bytes)
-        p->probed_ns = -1;
+    if (sum_bytes > p->announced_bytes)
+        p->announced_bytes = sum_bytes;
+    p->heard_ns = now_ns;
+}
+
+void pump_on_credit(struct pump *p, const struct wire_ack *ack, int64_t now_ns)
+{
+    p->heard_ns = now_ns;
     p->credit_bytes = ack->credit_bytes;
     p->weight_total = ack->weight_total;
 }
@@ -86,7 +89,7 @@ enum err_code pump_on_ack(struct pump *p, const struct wire_ack *ack, int64_t no
     struct track_news news;
     if (track_on_ack(p->track, ack, now_ns, &news, err) != ERR_OK)
         return ERR_INVALID;
-    pump_on_credit(p, ack);
+    pump_on_credit(p, ack, now_ns);
     int64_t packets = (int32_t)(ack->arrived - p->heard_arrived);
     int64_t marked = (int32_t)(ack->marked - p->heard_marked);
     if (packets <= 0) { /* overtaken, or nothing new */

@@ -6,9 +6,10 @@
  * The owner asks pump_next() and does what it says:
  *   PUMP_REPAIR  send pump_repair()'s packet again, from where its bytes stand
  *   PUMP_NEW     if it has new bytes: pump_send()
- *   PUMP_PROBE   new bytes wait and there is no credit for a packet: announce them (WIRE_PROBE)
- *   PUMP_WAIT    nothing before *out_ready_ns, or before an acknowledgement
- * Packets are paced: one may go when the time of the last one at the rate of cc.h is over.
+ *   PUMP_PROBE   new bytes wait, there is no credit for a packet, and the receiver does not know of
+ * them, or has been silent for long: announce them (WIRE_PROBE) and say pump_announced() PUMP_WAIT
+ * nothing before *out_ready_ns, or before an acknowledgement Packets are paced: one may go when the
+ * time of the last one at the rate of cc.h is over.
  */
 
 #include <stdbool.h>
@@ -23,11 +24,12 @@ enum pump_action { PUMP_WAIT, PUMP_NEW, PUMP_REPAIR, PUMP_PROBE };
 struct pump {
     struct track *track; /* borrowed */
     struct cc cc;
-    int header_bytes;      /* of a packet on the wire, beside its payload */
-    uint64_t sent_bytes;   /* new payload, sum from 0 */
-    uint64_t credit_bytes; /* its limit */
-    double next_ns;        /* when pacing lets the next packet go */
-    int64_t probed_ns;     /* -1 = no probe is under way */
+    int header_bytes;         /* of a packet on the wire, beside its payload */
+    uint64_t sent_bytes;      /* new payload, sum from 0 */
+    uint64_t credit_bytes;    /* its limit */
+    double next_ns;           /* when pacing lets the next packet go */
+    uint64_t announced_bytes; /* payload that the receiver knows of, sum from 0 */
+    int64_t heard_ns;         /* of credit, or when it was asked for last */
     uint32_t heard_arrived, heard_marked;
     double weight_total;
     bool path_marks; /* the path has ECN: no marks mean no queue */
@@ -43,11 +45,14 @@ const struct track_packet *pump_send(struct pump *p, uint32_t token, uint64_t of
                                      int64_t now_ns);
 const struct track_packet *pump_repair(struct pump *p, int64_t now_ns);
 
+/* A start or a probe told the receiver that this much is wanted, sum of payload from 0. */
+void pump_announced(struct pump *p, uint64_t sum_bytes, int64_t now_ns);
+
 /* ERR_INVALID = the peer is broken. */
 ERR_MUST_CHECK enum err_code pump_on_ack(struct pump *p, const struct wire_ack *ack, int64_t now_ns,
                                          struct err *err);
 /* Credit alone (WIRE_CREDIT); also used by pump_on_ack(). */
-void pump_on_credit(struct pump *p, const struct wire_ack *ack);
+void pump_on_credit(struct pump *p, const struct wire_ack *ack, int64_t now_ns);
 /* Timers; call at pump_deadline_ns(). */
 void pump_on_tick(struct pump *p, int64_t now_ns);
 int64_t pump_deadline_ns(const struct pump *p);

@@ -268,24 +268,37 @@ static void the_window_is_the_least_of_bdp_and_credit(void **state)
     }
 }
 
-static void loss_makes_each_law_slower(void **state)
+/* Rate after an acknowledgement with this delay, a loss, and one more. */
+static int64_t rate_after_loss(enum cc_kind kind, int64_t queue_ns)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct cc_params params = cc_defaults(LINE_BPS, RTT_NS, 1500);
-    for (int kind = 0; kind < CC_KINDS; kind++) {
-        struct cc cc;
-        assert_ok(cc_init(&cc, (enum cc_kind)kind, &params, &err));
-        struct cc_ack ack = {.now_ns = 1000000,
-                             .rtt_ns = RTT_NS,
-                             .queue_ns = -1,
-                             .acked_bytes = 1500,
-                             .marked = -1,
-                             .utilisation = 2};
-        cc_on_loss(&cc, ack.now_ns, 1500);
-        cc_on_ack(&cc, &ack);
-        assert_true(cc_rate_bps(&cc) < LINE_BPS);
-    }
+    struct cc cc;
+    assert_ok(cc_init(&cc, kind, &params, &err));
+    struct cc_ack ack = {.now_ns = 1000000,
+                         .rtt_ns = RTT_NS + queue_ns,
+                         .queue_ns = -1,
+                         .acked_bytes = 1500,
+                         .marked = -1,
+                         .utilisation = queue_ns > 0 ? 2 : -1};
+    cc_on_ack(&cc, &ack);
+    ack.now_ns += 2 * RTT_NS;
+    cc_on_loss(&cc, ack.now_ns, 1500);
+    cc_on_ack(&cc, &ack);
+    return cc_rate_bps(&cc);
+}
+
+static void loss_with_a_queue_makes_each_law_slower(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < CC_KINDS; kind++)
+        assert_true(rate_after_loss((enum cc_kind)kind, RTT_NS) < LINE_BPS * 9 / 10);
+}
+
+static void loss_without_a_queue_is_no_congestion_for_solar(void **state)
+{
+    (void)state;
+    assert_int_equal(rate_after_loss(CC_SOLAR, 0), LINE_BPS);
 }
 
 static void hostile_input_leaves_all_in_range(void **state)
@@ -386,7 +399,8 @@ int main(void)
         cmocka_unit_test(the_literal_form_with_a_growing_reward_lets_one_win),
         cmocka_unit_test(the_references_share_a_link),
         cmocka_unit_test(the_window_is_the_least_of_bdp_and_credit),
-        cmocka_unit_test(loss_makes_each_law_slower),
+        cmocka_unit_test(loss_with_a_queue_makes_each_law_slower),
+        cmocka_unit_test(loss_without_a_queue_is_no_congestion_for_solar),
         cmocka_unit_test(hostile_input_leaves_all_in_range),
         cmocka_unit_test(parameters_out_of_range_are_refused),
         cmocka_unit_test(laws_have_names),

@@ -206,7 +206,7 @@ static void a_pump_sends_no_more_than_credit(void **state)
         sent += send_all(now_ns);
     assert_int_equal(sent, 3);
     struct wire_ack more = {.credit_bytes = 4 * PACKET};
-    pump_on_credit(&pump, &more);
+    pump_on_credit(&pump, &more, 200000);
     assert_int_equal(send_all(200000), 1);
 }
 
@@ -225,9 +225,13 @@ static void a_pump_without_credit_probes_and_again(void **state)
     start_pump(0);
     int64_t ready_ns;
     assert_int_equal(pump_next(&pump, PACKET, 0, &ready_ns), PUMP_PROBE);
-    assert_int_equal(pump_next(&pump, PACKET, 1, &ready_ns), PUMP_WAIT);
-    assert_int_equal(ready_ns, 1000000);
-    assert_int_equal(pump_next(&pump, PACKET, ready_ns, &ready_ns), PUMP_PROBE);
+    pump_announced(&pump, 2 * PACKET, 0);
+    assert_int_equal(pump_next(&pump, PACKET, 1, &ready_ns), PUMP_WAIT); /* it knows */
+    assert_int_equal(ready_ns, 64 * 12000);
+    assert_int_equal(pump_next(&pump, PACKET, ready_ns, &ready_ns), PUMP_PROBE); /* lost? */
+    struct wire_ack none = {.credit_bytes = 0};
+    pump_on_credit(&pump, &none, 800000);
+    assert_int_equal(pump_next(&pump, PACKET, 800001, &ready_ns), PUMP_WAIT);
     assert_int_equal(pump_next(&pump, 0, 9000000, &ready_ns), PUMP_WAIT);
 }
 
