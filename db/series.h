@@ -30,8 +30,8 @@
 #define SERIES_POINTS_MAX     200000                /* of one answer */
 #define SERIES_SPAN_MAX       11000                 /* steps from its beginning to its end */
 #define SERIES_SCAN_BYTES_MAX (512ll * 1024 * 1024) /* that one query may read */
-#define SERIES_LABELS_MAX     1024
-#define SERIES_METRICS_MAX    16 /* named in one query */
+#define SERIES_LABELS_MAX     999                   /* and one more is a page of the store */
+#define SERIES_METRICS_MAX    16                    /* named in one query */
 
 enum series_tier {
     SERIES_RAW = 0,

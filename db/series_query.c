@@ -150,21 +150,27 @@ static void add_point(struct hunt *hunt, int64_t at, int64_t time_us,
 
 /* Batches -------------------------------------------------------------------------------------- */
 
+/* Under `lock`. */
+static void take_gap(struct hunt *hunt, uint32_t node, const struct telemetry_gap *gap)
+{
+    if (gap->to_us <= hunt->query->from_us || gap->from_us >= hunt->query->to_us)
+        return;
+    if (hunt->gap_count == SERIES_GAPS_MAX) {
+        hunt->truncated = true;
+        return;
+    }
+    hunt->gaps[hunt->gap_count++] =
+        (struct series_gap){hunt->series->picture.node_names.items[node], *gap};
+}
+
 static void take_gaps(struct hunt *hunt, uint32_t node)
 {
-    for (size_t i = 0; i < hunt->batch.gap_count; i++) {
-        const struct telemetry_gap *gap = &hunt->batch.gaps[i];
-        if (gap->to_us <= hunt->query->from_us || gap->from_us >= hunt->query->to_us)
-            continue;
-        if (hunt->gap_count == SERIES_GAPS_MAX) {
-            hunt->truncated = true;
-            return;
-        }
-        pthread_mutex_lock(&hunt->series->lock);
-        hunt->gaps[hunt->gap_count++] =
-            (struct series_gap){hunt->series->picture.node_names.items[node], *gap};
-        pthread_mutex_unlock(&hunt->series->lock);
-    }
+    if (hunt->batch.gap_count == 0)
+        return;
+    pthread_mutex_lock(&hunt->series->lock);
+    for (size_t i = 0; i < hunt->batch.gap_count; i++)
+        take_gap(hunt, node, &hunt->batch.gaps[i]);
+    pthread_mutex_unlock(&hunt->series->lock);
 }
 
 static void take_values(struct hunt *hunt, int64_t at, const int64_t *values)
@@ -305,10 +311,13 @@ static enum err_code take_row_sums(struct hunt *hunt, uint32_t number, const str
 static enum err_code take_picture(struct hunt *hunt, struct err *err)
 {
     const struct series_picture *picture = &hunt->series->picture;
+    bool wants_gaps = hunt->tier == SERIES_MINUTE && hunt->query->labels == NULL;
     enum err_code code = ERR_OK;
     for (uint32_t i = 0; code == ERR_OK && i < picture->node_names.count; i++) {
         if (hunt->node != -1 && hunt->node != (int64_t)i)
             continue;
+        for (size_t j = 0; wants_gaps && j < picture->nodes[i].gap_count; j++)
+            take_gap(hunt, i, &picture->nodes[i].gaps[j]);
         for (uint32_t j = 0; code == ERR_OK && j < picture->nodes[i].row_count; j++)
             code = take_row_sums(hunt, i, &picture->nodes[i].rows[j], err);
     }

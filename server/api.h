@@ -89,6 +89,10 @@ void api_campaign_cancel(struct request *request);
 /* api_flash.c */
 void api_flash_task(struct request *request);
 void api_flash_report(struct request *request);
+/* api_telemetry.c */
+void api_telemetry_post(struct request *request);
+void api_telemetry_get(struct request *request);
+void api_telemetry_latest(struct request *request);
 /* api_compliance.c */
 void api_firmware_compliance(struct request *request);
 /* api_switches.c */

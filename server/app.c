@@ -13,7 +13,9 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/log.h"
+
 #include "db/catalogue.h"
+#include "db/series.h"
 #include "db/tables.h"
 #include "server/admin_token.h"
 #include "server/app_tls.h"
@@ -143,6 +145,20 @@ static enum err_code sweep_images(struct db_ro *ro, void *arg, struct err *err)
     struct app *app = arg;
     (void)err;
     images_sweep(app->images, is_image, ro);
+    return ERR_OK;
+}
+
+static enum err_code open_series(struct app *app, const char *data_dir, struct err *err)
+{
+    char path[APP_PATH_MAX];
+    struct series_stats stats;
+    const struct series_config config = {.dir = path, .clock = app->clock};
+    snprintf(path, sizeof(path), "%s/telemetry", data_dir);
+    enum err_code code = series_open(&config, &app->series, err);
+    if (code != ERR_OK)
+        return err_context(err, "telemetry");
+    series_stats_get(app->series, &stats);
+    log_info("stellard", "telemetry of %u nodes, %u rows", stats.nodes, stats.rows);
     return ERR_OK;
 }
 
@@ -292,6 +308,8 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     if (code == ERR_OK)
         code = backups_new(app, config->data_dir, &app->backups, err);
     if (code == ERR_OK)
+        code = open_series(app, config->data_dir, err);
+    if (code == ERR_OK)
         auth_set_rates(app->auth, config->rate_token, config->rate_tenant);
     if (code == ERR_OK)
         code = admin_token_first(app, config->data_dir, err);
@@ -332,6 +350,7 @@ void app_free(struct app *app)
         identity_flush(app, true);
     }
     backups_stop(app->backups);
+    series_close(app->series);
     db_close(app->db);
     event_hub_free(app->events); /* its thread asks auth for the rights of those who listen */
     effects_drop(&app->effects);

@@ -31,6 +31,7 @@
 #include "server/world.h"
 
 struct backups;
+struct series;
 struct denials;
 struct images;
 struct rollout_ticker;
@@ -53,6 +54,7 @@ struct app {
     struct event_hub *events; /* any thread */
     struct images *images;    /* any thread */
     struct backups *backups;  /* any thread */
+    struct series *series;    /* any thread: telemetry, in DATA/telemetry */
     struct compat *compat;    /* immutable: the hardware rules */
     struct backoff *joins;    /* any thread: who guesses join tokens */
     struct certs *certs;      /* any thread */

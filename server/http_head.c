@@ -246,7 +246,8 @@ static bool head_type(struct request *request)
         http_refuse(request, 415, "unsupported-media-type", "needs Content-Type: " HTTP_TYPE_JSON);
         return false;
     }
-    if ((flags & ROUTE_STREAM) && !http_type_is(type, "application/octet-stream")) {
+    if ((flags & (ROUTE_STREAM | ROUTE_BINARY)) &&
+        !http_type_is(type, "application/octet-stream")) {
         http_refuse(request, 415, "unsupported-media-type",
                     "needs Content-Type: application/octet-stream");
         return false;

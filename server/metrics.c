@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "db/series.h"
 #include "fleet/rules.h"
 #include "server/api.h"
 #include "server/backups.h"
@@ -149,6 +150,29 @@ static void add_events(struct text *text, struct event_hub *hub)
         (double)stats.refused);
 }
 
+static void add_telemetry(struct text *text, struct app *app)
+{
+    struct series_stats stats;
+    series_stats_get(app->series, &stats);
+    add(text, "telemetry_batches_total", "counter", "Batches of telemetry that were stored.",
+        (double)stats.batches);
+    add(text, "telemetry_values_total", "counter", "Values in them.", (double)stats.values);
+    add(text, "telemetry_refused_total", "counter", "Batches that were refused.",
+        (double)stats.refused);
+    add(text, "telemetry_dropped_samples_total", "counter",
+        "Samples that were not later than what was stored.", (double)stats.dropped_samples);
+    add(text, "telemetry_failed_writes_total", "counter", "Frames that could not be written.",
+        (double)stats.failed_writes);
+    add(text, "telemetry_cut_bytes_total", "counter", "Torn ends of files that were cut off.",
+        (double)stats.cut_bytes);
+    add(text, "telemetry_rows", "gauge", "Rows that have latest values.", (double)stats.rows);
+    add(text, "telemetry_queue_depth", "gauge", "Batches that wait.", (double)stats.queued);
+    family(text, "telemetry_bytes_total", "counter", "Bytes written, by tier.");
+    for (int i = 0; i < SERIES_TIER_COUNT; i++)
+        put(text, "stellar_telemetry_bytes_total{tier=\"%s\"} %" PRIu64 "\n",
+            series_tier_name((enum series_tier)i), stats.bytes[i]);
+}
+
 static void add_backups(struct text *text, struct app *app)
 {
     struct backup all[BACKUPS_KEPT_MAX];
@@ -201,6 +225,7 @@ void api_metrics(struct request *request)
     add_events(&text, app->events);
     add_process(&text);
     add_backups(&text, app);
+    add_telemetry(&text, app);
     add(&text, "http_connections", "gauge", "Open connections.", (double)http.connections);
     add(&text, "db_writes_total", "counter", "Writes in the store.", (double)db.writes);
     add(&text, "db_failed_writes_total", "counter", "Writes that were refused or failed.",

@@ -22,6 +22,8 @@ enum route_flags {
     ROUTE_PATCH_BODY = 1 << 7,
     /* A body of application/octet-stream that the handler takes in pieces: server/http_intake.h. */
     ROUTE_STREAM = 1 << 8,
+    /* The same, whole and within HTTP_BODY_MAX: request_body(). */
+    ROUTE_BINARY = 1 << 9,
 };
 
 struct route {

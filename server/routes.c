@@ -52,6 +52,10 @@ static const char *const image[] = {"component", "version", "psid", "sha256",
                                     "name",      "reason",  NULL};
 static const char *const matrix[] = {"component", "verdict", NULL};
 static const char *const plan[] = {"known", "wait", NULL};
+static const char *const series[] = {"device", "from", "job",    "kind", "metric", "node",
+                                     "number", "step", "tenant", "to",   NULL};
+static const char *const latest[] = {"device", "job",    "kind",   "metric",
+                                     "node",   "number", "tenant", NULL};
 
 const struct route routes[] = {
     {"GET", "/healthz", 0, ROUTE_OPEN, api_healthz, "healthz", none},
@@ -109,6 +113,9 @@ const struct route routes[] = {
     {"DELETE", N "/certificates", OPS, 0, api_node_certificates_delete, "node_certificates_delete",
      reason},
     {"GET", N "/plan", STAFF, 0, api_node_plan, "node_plan", none},
+    {"POST", N "/telemetry", AGENT, ROUTE_BINARY, api_telemetry_post, "telemetry_post", none},
+    {"GET", "/v1/telemetry", PEOPLE, 0, api_telemetry_get, "telemetry_get", series},
+    {"GET", "/v1/telemetry/latest", PEOPLE, 0, api_telemetry_latest, "telemetry_latest", latest},
     {"GET", N "/state", STAFF, 0, api_node_state, "node_state", none},
     {"GET", N "/inventory", STAFF, 0, api_node_inventory, "node_inventory", none},
     {"GET", N "/findings", STAFF, 0, api_node_findings, "node_findings", none},

@@ -9,14 +9,9 @@ static const struct {
     uint32_t flag;
     const char *name;
 } flag_names[] = {
-    {ROUTE_JSON, "json"},
-    {ROUTE_IF_MATCH, "if-match"},
-    {ROUTE_LARGE, "large"},
-    {ROUTE_TENANT, "tenant"},
-    {ROUTE_IDEMPOTENT, "idempotent"},
-    {ROUTE_PATCH_BODY, "patch"},
-    {ROUTE_STREAM, "stream"},
-    {ROUTE_SAFE, "safe"},
+    {ROUTE_JSON, "json"},     {ROUTE_IF_MATCH, "if-match"},     {ROUTE_LARGE, "large"},
+    {ROUTE_TENANT, "tenant"}, {ROUTE_IDEMPOTENT, "idempotent"}, {ROUTE_PATCH_BODY, "patch"},
+    {ROUTE_STREAM, "stream"}, {ROUTE_BINARY, "binary"},         {ROUTE_SAFE, "safe"},
     {ROUTE_OPEN, "open"},
 };
 

@@ -10,6 +10,7 @@ import os
 import subprocess
 import time
 
+import telemetry
 from lib import CALL_S, FABRIC, PASSWORD, POLICY, inventory, must, planned
 
 PARAMS = {"tenant": "a", "job": "nlp_job", "node": "n1", "number": "1", "generation": "current",
@@ -183,6 +184,10 @@ def flash_report(task, phase="checking", **more):
     return {"version": 1, "task": task, "phase": phase, "at_us": time.time_ns() // 1000, **more}
 
 
+def counted(_, __):
+    return {"body": telemetry.batch([telemetry.steady(500)])}
+
+
 def new_campaign(world, _, windows=LATER):
     no_rollouts(world)
     data = os.urandom(64)
@@ -353,6 +358,7 @@ SAMPLES = {
     "agent_inventory": Sample(inventory("n1")),
     "agent_receipt": Sample(status=201, before=a_receipt),
     "agent_state": Sample({"knobs": []}),
+    "telemetry_post": Sample(before=counted, headers=telemetry.OCTETS),
 }
 
 

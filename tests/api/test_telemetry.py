@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Telemetry: what nodes send comes back by node, queue pair, job and tenant, and to nobody else."""
+import time
+
+from lib import fixture, must, run
+from telemetry import OCTETS, batch, steady
+
+POST = "/v1/nodes/n1/telemetry"
+
+
+def send(server, agent, body, node="n1"):
+    return server.call("POST", f"/v1/nodes/{node}/telemetry", body, OCTETS, token=agent.token)
+
+
+def total(answer, metric="tx_bytes"):
+    return sum(point[1] for row in answer.json["series"] if row["metric"] == metric
+               for point in row["points"])
+
+
+def comes_back(tap, server):
+    agent, _ = fixture(server)
+    gap = (time.time_ns() // 1000 - 60 * 10**6, time.time_ns() // 1000 - 30 * 10**6, "overflow")
+    sent = batch([steady(500)], gaps=[gap], seq=1)
+    answer = send(server, agent, sent)
+    tap.status(answer, 200, "a batch is taken")
+    tap.equal(answer.json, {"samples": 10, "dropped": 0, "repeated": False}, "all of it")
+    tap.equal(must(send(server, agent, sent), 200).json["repeated"], True, "again, it is known")
+    for step in ("1s", "1m", "1h"):
+        answer = must(server.get(f"/v1/telemetry?node=n1&kind=qp&number=17&step={step}"), 200)
+        tap.equal(total(answer), 9 * 500, f"what was counted, in steps of {step}")
+        tap.equal([g["reason"] for g in answer.json["gaps"]], ["overflow"] if step != "1h" else [],
+                  f"and the gap, {step}")
+    points = must(server.get("/v1/telemetry?node=n1&step=1s"), 200).json["series"][0]["points"]
+    tap.ok(all(p[1:] == [500, 500, 500, 1000] for p in points) and len(points) == 9,
+           "each second's rate is the right one", points)
+    latest = must(server.get("/v1/telemetry/latest?node=n1"), 200).json["items"]
+    tap.equal([(i["metric"], i["value"], i["rate"], i["pid"]) for i in latest],
+              [("tx_bytes", 5500, 500, 4711)], "the latest value")
+    server.stop()
+    server.start()
+    tap.equal(total(must(server.get("/v1/telemetry?step=1h"), 200)), 9 * 500,
+              "after a restart it is there once")
+    tap.equal(must(send(server, agent, sent), 200).json["repeated"], True, "and still known")
+
+
+def refuses(tap, server):
+    agent, _ = fixture(server)
+    good = batch([steady(500)])
+    tap.status(send(server, agent, good[:-1]), 422, "a batch that is cut")
+    tap.status(send(server, agent, b""), 422, "nothing")
+    tap.status(server.call("POST", POST, {"a": 1}, token=agent.token), 415, "JSON")
+    ahead = batch([steady(500)], start_us=time.time_ns() // 1000 + 600 * 10**6)
+    answer = send(server, agent, ahead)
+    tap.status(answer, 422, "a clock that is ahead")
+    tap.ok("clock" in answer.json["detail"], "is said", answer)
+    tap.equal(send(server, agent, good, node="n2").json["code"], "wrong-node", "another node")
+    for query in ("kind=lane", "number=x", "number=4294967296", "metric=a%20b", "step=1500ms",
+                  "from=yesterday", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "job=j",
+                  "nod=n1"):
+        tap.status(server.get("/v1/telemetry?" + query), 400, f"?{query}")
+    tap.status(server.get("/v1/telemetry?from=2020-01-01T00:00:00Z&to=2021-01-01T00:00:00Z&step=1m"),
+               422, "too many steps")
+    tap.status(server.get("/v1/telemetry?node=n9"), 404, "a node that is not there")
+    tap.status(server.get("/v1/telemetry?tenant=t9"), 404, "a tenant that is not there")
+    tap.status(server.get("/v1/telemetry?tenant=a&job=j9"), 404, "a job that is not placed")
+
+
+def own_jobs_alone(tap, server):
+    agent, _ = fixture(server)
+    label = must(server.get("/v1/tenants/a/placements/nlp_job"), 200).json["label"]
+    must(send(server, agent, batch([steady(500, label=label), steady(70, label=0, qp=18),
+                                    steady(9, label=label + 1, qp=19)])), 200)
+    a, b = (server.token("tenant-user", t)["token"] for t in "ab")
+    for path in ("/v1/telemetry?step=1s&", "/v1/telemetry/latest?"):
+        items = "items" if "latest" in path else "series"
+
+        def labels(token, query="", path=path, items=items):
+            got = must(server.get(path + query, token=token), 200).json[items]
+            return sorted(i.get("label", 0) for i in got)
+
+        tap.equal(labels("admin"), [0, label, label + 1], f"{path} staff sees all")
+        tap.equal(labels("admin", "tenant=a"), [label], f"{path} or a tenant's")
+        tap.equal(labels("admin", "tenant=a&job=nlp_job"), [label], f"{path} or a job's")
+        tap.equal(labels(a), [label], f"{path} a tenant sees its own")
+        tap.equal(labels(a, "node=n1"), [label], f"{path} also by node")
+        tap.equal(labels(a, "node=n9"), [], f"{path} of a node that is not there nothing")
+        tap.equal(labels(b), [], f"{path} and another tenant nothing")
+        tap.status(server.get(path + "tenant=a", token=b), 404, f"{path} nor by its name")
+
+
+if __name__ == "__main__":
+    run([comes_back, refuses, own_jobs_alone])
