@@ -253,6 +253,7 @@ static enum err_code linux_drain(struct dp *base, bool *out_changed, struct err 
     *out_changed = false;
     enum err_code code =
         dp->watch == NULL ? ERR_OK : linux_watch_drain(dp->watch, out_changed, &devices, err);
+    *out_changed |= aside_drain(dp->aside); /* what could not be read then can be now */
     dp->devices_changed |= devices || code != ERR_OK;
     bool neighbours = dp->lldp != NULL && lldp_listen_drain(dp->lldp);
     dp->inventory_stale |= dp->devices_changed || neighbours;
@@ -348,7 +349,9 @@ enum err_code dp_linux_new(const struct dp_linux_config *config, struct dp **out
         code = linux_watch_add(linux_dp->watch, lldp_listen_fd(linux_dp->lldp), err);
     if (code == ERR_OK) {
         linux_watch_on_change(linux_dp->watch, linux_changed, linux_dp);
-        *out = GIVE(dp);
+        code = linux_watch_add(linux_dp->watch, aside_fd(linux_dp->aside), err);
     }
+    if (code == ERR_OK)
+        *out = GIVE(dp);
     return code;
 }

@@ -16,6 +16,7 @@
 #define DP_SYSFS_MAX            128
 #define DP_REPRESENTORS_MAX     1024
 #define DP_REPRESENTOR_NAME_MAX 32
+#define LINUX_FILES_MS          1000 /* for what a device's own files take, of one port */
 #define LINUX_WRITERS_MAX       32 /* the newest changes of which it is remembered whose they were */
 
 struct linux_writer {

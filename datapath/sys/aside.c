@@ -6,11 +6,15 @@
  */
 #include "datapath/sys/aside.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/cond.h"
 #include "base/duration.h"
@@ -31,12 +35,14 @@ struct aside {
     struct task *out; /* tasks whose thread has not come back */
     size_t count;
     bool closed; /* the owner is gone: the last thread frees this */
+    int back;    /* eventfd: threads that were given up and came back */
 };
 
 static void aside_destroy(struct aside *aside)
 {
     pthread_cond_destroy(&aside->changed);
     pthread_mutex_destroy(&aside->lock);
+    close(aside->back);
     free(aside);
 }
 
@@ -60,6 +66,7 @@ static void *task_run(void *arg)
     if (given_up) {
         unlink_task(aside, task);
         last = aside->closed && aside->count == 0;
+        (void)!write(aside->back, &(uint64_t){1}, sizeof(uint64_t));
     }
     pthread_cond_broadcast(&aside->changed);
     pthread_mutex_unlock(&aside->lock);
@@ -92,6 +99,12 @@ enum err_code aside_new(struct aside **out, struct err *err)
     struct aside *aside = calloc(1, sizeof(*aside));
     if (aside == NULL)
         return err_nomem(err);
+    aside->back = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (aside->back < 0) {
+        int error = errno;
+        free(aside);
+        return err_set_errno(err, ERR_IO, error, "cannot make an event descriptor");
+    }
     pthread_mutex_init(&aside->lock, NULL);
     cond_init(&aside->changed);
     *out = aside;
@@ -108,6 +121,17 @@ void aside_free(struct aside *aside)
     pthread_mutex_unlock(&aside->lock);
     if (last)
         aside_destroy(aside);
+}
+
+int aside_fd(const struct aside *aside)
+{
+    return aside->back;
+}
+
+bool aside_drain(struct aside *aside)
+{
+    uint64_t count;
+    return read(aside->back, &count, sizeof(count)) == sizeof(count);
 }
 
 static bool is_out(const struct aside *aside, const char *key)

@@ -7,6 +7,8 @@
  * not touched by it. Belongs to one thread.
  */
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/own.h"
 
@@ -20,6 +22,11 @@ ERR_MUST_CHECK enum err_code aside_new(struct aside **out, struct err *err);
 /* Threads that are still out keep what they need and go when they come back. */
 void aside_free(struct aside *aside);
 OWN_DEFINE(aside, struct aside *, aside_free)
+
+/* Readable when one that was given up has come back. */
+int aside_fd(const struct aside *aside);
+/* Empties it; whether one has. Never waits. */
+bool aside_drain(struct aside *aside);
 
 struct aside_job {
     void (*run)(void *arg);     /* on the other thread; must touch nothing but arg */

@@ -138,6 +138,31 @@ enum err_code roce_cc_find(const struct roce_cc_where *where, const struct roce_
                    driver, where->ifname, tried);
 }
 
+static void watch_mask(const struct roce_cc_backend *backend, const struct roce_cc_where *where,
+                       const char *folder)
+{
+    char path[PATH_SIZE];
+    for (int i = 0; folder != NULL && i < ROCE_CC_PRIORITIES; i++)
+        if (mask_path(backend, where, folder, i, path))
+            sys_seen(where->root, path);
+}
+
+void roce_cc_watch(const struct roce_cc_where *where)
+{
+    for (const struct roce_cc_backend *row = roce_cc_backends; row->name != NULL; row++) {
+        char path[PATH_SIZE];
+        if (!has_driver(row, where->driver) || !expand(row->folder, where, path) ||
+            !sys_exists(where->root, path))
+            continue;
+        for (size_t i = 0; i < row->file_count; i++)
+            if (file_path(row, where, row->files[i].name, path))
+                sys_seen(where->root, path);
+        watch_mask(row, where, row->notify);
+        watch_mask(row, where, row->react);
+        return;
+    }
+}
+
 /* Reading ------------------------------------------------------------------------------------- */
 
 /* Some files speak words. */

@@ -28,6 +28,9 @@ const char *roce_cc_backend_name(const struct roce_cc_backend *backend);
 ERR_MUST_CHECK enum err_code roce_cc_find(const struct roce_cc_where *where,
                                           const struct roce_cc_backend **out, struct err *err);
 
+/* Watches the files (sys_watch_trace()) that roce_cc_get() would read; asks no driver. */
+void roce_cc_watch(const struct roce_cc_where *where);
+
 /* What the device has of it, values 0: the names whose files are there. */
 void roce_cc_probe(const struct roce_cc_backend *backend, const struct roce_cc_where *where,
                    struct roce_cc *out);

@@ -31,6 +31,13 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+void sys_seen(const char *root, const char *path)
+{
+    char full[SYS_PATH_MAX];
+    if (full_path(root, path, full, NULL) == ERR_OK)
+        sys_watch_seen(full);
+}
+
 enum err_code sys_read(const char *root, const char *path, char *out, size_t size, struct err *err)
 {
     char full[SYS_PATH_MAX];

@@ -26,6 +26,8 @@ bool sys_link_name(const char *root, const char *path, char *out, size_t size);
 ERR_MUST_CHECK enum err_code sys_read_head(const char *root, const char *path, char *out,
                                            size_t size, size_t *out_len, struct err *err);
 bool sys_exists(const char *root, const char *path);
+/* As if it was read, for sys_watch_trace(): what another thread is about to read. */
+void sys_seen(const char *root, const char *path);
 /* The names in a folder, sorted, without "." and ".."; none when it cannot be read. */
 #define SYS_LIST_MAX 4096
 struct sys_list {

@@ -88,6 +88,10 @@ def of_port(port, b=False):
     rate = (2 if b else 1) * 10**10
     return [knob("devlink.param", dict(runtime=900 if b else 1000), "dce_tcp_g", port),
             knob("link.mtu", 9000 if b else 4200, subject=port),
+            knob("link.coalesce", dict(rx_usecs=16 if b else 12), subject=port),
+            knob("link.arp", dict(arp_announce=1 if b else 2, arp_ignore=1), subject=port),
+            knob("dcb.dcbx", dict(agent="none", mode=["host", "ieee"]), subject=port),
+            knob("link.pause", dict(rx=False, tx=False), subject=port),  # PFC excludes the other values
             knob("dcb.app", [dict(dscp=18, priority=2)] * b + [dict(dscp=26, priority=3)], subject=port),
             knob("dcb.ets", ets, subject=port),
             knob("dcb.maxrate", [None] * 3 + [(60 if b else 50) * 10**9] + [None] * 4, subject=port),
@@ -105,7 +109,8 @@ def of_port(port, b=False):
 def of_host(b=False):
     return [knob("host.modparam", "64" if b else "128", "solar_rdma.max_sge", "host"),
             knob("host.sysctl", "2" if b else "1", "net.solar.flow_steering", "host"),
-            knob("host.thp", "madvise" if b else "never", subject="host")]
+            knob("host.thp", "madvise" if b else "never", subject="host"),
+            knob("host.file", dict(NCCL_IB_TC="104" if b else "106"), "nccl.env", "host")]
 
 
 def shown(state, kinds, b=False):
@@ -123,8 +128,8 @@ def shown(state, kinds, b=False):
     return knobs
 
 
-RANK = ["host.modparam", "host.sysctl", "host.thp", "devlink.param", "link.mtu", "dcb.dcbx", "dcb.app", "dcb.ets",
-        "dcb.maxrate", "dcb.buffer", "dcb.pfc", "roce.cc", "roce.tos", "devlink.rate", "tc.clsact", "tc.qdisc", "tc.class", "tc.flower"]
+RANK = ["host.modparam", "host.sysctl", "host.thp", "host.file", "devlink.param", "link.mtu", "link.coalesce", "link.arp",
+        "dcb.dcbx", "link.pause", "dcb.app", "dcb.ets", "dcb.maxrate", "dcb.buffer", "dcb.pfc", "roce.cc", "roce.tos", "devlink.rate", "tc.clsact", "tc.qdisc", "tc.class", "tc.flower"]
 
 
 def ordered(knobs):
@@ -133,6 +138,11 @@ def ordered(knobs):
 
 
 # One agent and its server -----------------------------------------------------------------------
+
+
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *args):
+        pass  # an agent that was killed takes no answer
 
 
 class Site:
@@ -149,7 +159,7 @@ class Site:
             f.write("token\n")
         self.changed = threading.Condition()
         self.plan, self.receipts, self.inventories, self.child = None, [], [], None
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), self.handler())
+        server = Server(("127.0.0.1", port), self.handler())
         threading.Thread(target=server.serve_forever, daemon=True).start()
 
     def handler(site):
@@ -184,9 +194,6 @@ class Site:
             do_POST = do_PUT
 
             def log_message(self, *args):
-                pass
-
-            def handle_error(self, *args):
                 pass
 
         return Handler

@@ -7,6 +7,7 @@
  * Ranges and defaults are those of mlx5. The switch per priority exists in the first only.
  */
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 
 #include "solar_rdma.h"
 
@@ -54,10 +55,26 @@ struct solar_cc_attr {
 static struct solar_cc_attr value_attrs[ARRAY_SIZE(files)];
 static struct solar_cc_attr enable_attrs[2 * SOLAR_PRIOS];
 
+/* As a device whose firmware does not answer: no signal ends it. */
+static void stall(struct solar_port *port)
+{
+	u32 delay_ms = READ_ONCE(port->cc_delay_ms);
+
+	if (delay_ms)
+		msleep(delay_ms);
+}
+
+static u32 get_value(struct solar_port *port, unsigned int index)
+{
+	stall(port);
+	return READ_ONCE(port->cc.values[index]);
+}
+
 static int set_value(struct solar_port *port, unsigned int index, u32 value)
 {
 	int verdict;
 
+	stall(port);
 	if (value < files[index].min || value > files[index].max)
 		return -EINVAL;
 	verdict = solar_fault_check(port, SOLAR_OP_CC);
@@ -80,7 +97,7 @@ static ssize_t value_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 {
 	const struct solar_cc_attr *cc = (const struct solar_cc_attr *)attr;
 
-	return sysfs_emit(buf, "%u\n", READ_ONCE(port_above(kobj, 2)->cc.values[cc->index]));
+	return sysfs_emit(buf, "%u\n", get_value(port_above(kobj, 2), cc->index));
 }
 
 static ssize_t value_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
@@ -106,6 +123,7 @@ static ssize_t enable_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 {
 	const struct solar_cc_attr *cc = (const struct solar_cc_attr *)attr;
 
+	stall(port_above(kobj, 3));
 	return sysfs_emit(buf, "%u\n", *enable_mask(kobj, cc) >> cc->index & 1);
 }
 
@@ -122,6 +140,7 @@ static ssize_t enable_store(struct kobject *kobj, struct kobj_attribute *attr, c
 		return err;
 	if (value > 1)
 		return -EINVAL;
+	stall(port_above(kobj, 3));
 	verdict = solar_fault_check(port_above(kobj, 3), SOLAR_OP_CC);
 	if (verdict == SOLAR_APPLY)
 		*mask = (*mask & ~BIT(cc->index)) | value << cc->index;
@@ -223,7 +242,7 @@ static int debug_get(void *data, u64 *value)
 {
 	const struct solar_cc_ref *ref = data;
 
-	*value = READ_ONCE(ref->port->cc.values[ref->index]);
+	*value = get_value(ref->port, ref->index);
 	return 0;
 }
 

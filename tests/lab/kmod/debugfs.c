@@ -240,6 +240,7 @@ static void fault_files(struct dentry *dir, struct solar_port *port)
 		debugfs_create_u32(name, 0644, dir, &port->faults[op].ignore);
 	}
 	debugfs_create_u32("op_delay_ms", 0644, dir, &port->op_delay_ms);
+	debugfs_create_u32("cc_delay_ms", 0644, dir, &port->cc_delay_ms);
 	debugfs_create_u32("fcs_every", 0644, dir, &port->fcs_every);
 	debugfs_create_u32("ecn_every", 0644, dir, &port->ecn_every);
 	debugfs_create_u8("dcbx_mode", 0644, dir, &port->dcb.dcbx);

@@ -165,6 +165,7 @@ struct solar_port {
 	struct solar_pcie pcie;
 	struct solar_fault faults[SOLAR_OPS];
 	u32 op_delay_ms; /* every set operation sleeps so long first */
+	u32 cc_delay_ms; /* so does every read or write of a congestion control file, without a lock */
 	u32 fcs_every;   /* each N-th packet received is dropped as an FCS error; 0 none */
 	u32 ecn_every;   /* each N-th ECN-capable packet sent is marked CE; 0 none */
 	atomic_t fcs_tick, ecn_tick;

@@ -171,10 +171,13 @@ static void a_stuck_read_is_given_up_and_holds_up_no_other(void **state)
     assert_non_null(strstr(err.text, "earlier read"));
     assert_ok(aside_run(aside, "nic1", &other, 10000, &err));
     work_release(other.arg);
+    assert_false(aside_drain(aside));
     for (int i = 0; i < 1000 && !__atomic_load_n(&released, __ATOMIC_SEQ_CST); i++)
         usleep(10000);
     assert_int_equal(released, 1);
-    /* It is back: the device may be asked again. */
+    /* It is back, which is told: the device may be asked again. */
+    assert_true(aside_drain(aside));
+    assert_false(aside_drain(aside));
     struct aside_job healed = job_of(0, NULL);
     assert_ok(aside_run(aside, "nic0", &healed, 10000, &err));
     work_release(healed.arg);
