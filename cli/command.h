@@ -78,6 +78,7 @@ enum exit_code cmd_get(struct context *context, const struct arguments *argument
 enum exit_code cmd_help(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_image_upload(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_import(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_inspect(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_login(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_logout(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_node_join_token(struct context *context, const struct arguments *arguments);

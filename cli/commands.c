@@ -114,6 +114,10 @@ const struct command commands[] = {
      "One's own: the old password is asked for first, with --password-file, too.",
      OPTIONS(OPTION_PASSWORD_FILE, OPTION_REASON), WORDS(1, 1), WORDS_NONE, false,
      cmd_user_password},
+    {"inspect", "FILE...", "tell what outputs of tools, logs and documents say",
+     "The server reads each file and stores nothing. A table shows the findings; -o json all "
+     "facts.",
+     .option_count = 0, WORDS(1, ARGUMENTS_MAX), WORDS_NONE, false, cmd_inspect},
     {"image upload", "FILE COMPONENT VERSION", "store a firmware image",
      "COMPONENT is the device's kernel driver: image upload fw.bin mlx5_core 22.41.1000",
      OPTIONS(OPTION_PSID, OPTION_REASON), WORDS(3, 3), WORDS_NONE, false, cmd_image_upload},

@@ -68,6 +68,7 @@ void api_inventory_gpus(struct request *request);
 void api_inventory_cpus(struct request *request);
 /* api_findings.c */
 void api_compat_get(struct request *request);
+void api_health_inspect(struct request *request);
 void api_node_findings(struct request *request);
 void api_node_release(struct request *request);
 void api_findings_list(struct request *request);

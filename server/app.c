@@ -24,6 +24,7 @@
 #include "server/enrol.h"
 #include "server/identity.h"
 #include "server/images.h"
+#include "server/inspector.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
 #include "server/route.h"
@@ -223,6 +224,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
     if (code == ERR_OK)
         code = passwords_new(&app->passwords, err);
     if (code == ERR_OK)
+        code = inspector_new(&app->inspector, err);
+    if (code == ERR_OK)
         code = denials_new(app->clock, &app->denials, err);
     if (code == ERR_OK)
         code = status_new(&app->status, err);
@@ -345,6 +348,7 @@ void app_free(struct app *app)
     rollout_ticker_stop(app->ticker);
     app->ticker = NULL;
     passwords_free(app->passwords); /* what it ends is written */
+    inspector_free(app->inspector);
     if (app->http != NULL) {
         denials_flush(app);
         identity_flush(app, true);

@@ -34,6 +34,7 @@ struct backups;
 struct series;
 struct denials;
 struct images;
+struct inspector;
 struct rollout_ticker;
 
 struct app {
@@ -65,6 +66,7 @@ struct app {
     struct denials *denials;     /* any thread: refused calls on their way to the audit */
     struct backoff *backoff;     /* any thread: who guesses passwords */
     struct passwords *passwords; /* any thread */
+    struct inspector *inspector; /* any thread */
 
     struct operations *operations; /* any thread */
 

@@ -164,6 +164,8 @@ const struct route routes[] = {
     {"POST", C ":resume", OPS, 0, api_campaign_resume, "campaign_resume", reason},
     {"POST", C ":cancel", OPS, 0, api_campaign_cancel, "campaign_cancel", reason},
     {"GET", "/v1/compat", STAFF, 0, api_compat_get, "compat_get", none},
+    {"POST", "/v1/health:inspect", STAFF, ROUTE_LARGE | ROUTE_SAFE, api_health_inspect,
+     "health_inspect", none},
     {"GET", "/v1/findings", STAFF, 0, api_findings_list, "findings_list", found},
 
     {"GET", "/v1/operations", STAFF, 0, api_operations_list, "operations_list", page},

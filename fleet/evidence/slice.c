@@ -20,6 +20,8 @@ struct slice slice_of(const char *text)
 
 struct slice slice_trim(struct slice s)
 {
+    if (s.at == NULL) /* {.len = 0} is an empty one too */
+        s = (struct slice){.at = "", .len = 0};
     while (s.len > 0 && is_blank(s.at[0])) {
         s.at++;
         s.len--;
@@ -31,12 +33,12 @@ struct slice slice_trim(struct slice s)
 
 bool slice_is(struct slice s, const char *text)
 {
-    return s.len == strlen(text) && memcmp(s.at, text, s.len) == 0;
+    return s.len == strlen(text) && (s.len == 0 || memcmp(s.at, text, s.len) == 0);
 }
 
 bool slice_is_nocase(struct slice s, const char *text)
 {
-    return s.len == strlen(text) && strncasecmp(s.at, text, s.len) == 0;
+    return s.len == strlen(text) && (s.len == 0 || strncasecmp(s.at, text, s.len) == 0);
 }
 
 bool slice_starts(struct slice s, const char *prefix)
@@ -53,7 +55,7 @@ bool slice_ends(struct slice s, const char *suffix)
 
 const char *slice_find(struct slice s, const char *text)
 {
-    return memmem(s.at, s.len, text, strlen(text));
+    return s.len > 0 ? memmem(s.at, s.len, text, strlen(text)) : NULL;
 }
 
 bool slice_has(struct slice s, const char *text)

@@ -318,6 +318,7 @@ SAMPLES = {
     "switch_delete": Sample(status=204, before=spare_switch),
     "image_post": Sample(status=201, before=new_image,
                          headers={"Content-Type": "application/octet-stream"}),
+    "health_inspect": Sample(b"rx_prio3_pause: 5\n", headers={"Content-Type": "text/plain"}),
     "image_get": Sample(before=image),
     "image_content": Sample(before=image),
     "image_delete": Sample(status=204, before=image),

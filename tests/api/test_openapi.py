@@ -79,6 +79,8 @@ def send(doc, server, tokens, agent, case):
         kind, shown = bodies[name]
         body = copy.deepcopy(doc.resolve(shown)[0]["value"])
         headers.setdefault("Content-Type", kind)
+        if kind == "text/plain":
+            body = body.encode()
         if isinstance(body, dict) and body.get("join_token") == "$join":
             made = server.call("POST", "/v1/nodes/n1/join-token")
             body["join_token"] = made.json["join_token"]

@@ -1,0 +1,104 @@
+/*
+ * server/inspector.c - see inspector.h.
+ */
+#include "server/inspector.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "fleet/evidence/evidence.h"
+
+struct inspector {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct request *queue[INSPECTOR_QUEUE_MAX]; /* a ring */
+    size_t first, count;
+    bool end, started;
+    pthread_t thread;
+};
+
+static struct request *take(struct inspector *inspector)
+{
+    struct request *request = NULL;
+    pthread_mutex_lock(&inspector->lock);
+    while (inspector->count == 0 && !inspector->end)
+        pthread_cond_wait(&inspector->wake, &inspector->lock);
+    if (inspector->count > 0) {
+        request = inspector->queue[inspector->first];
+        inspector->first = (inspector->first + 1) % INSPECTOR_QUEUE_MAX;
+        inspector->count--;
+    }
+    pthread_mutex_unlock(&inspector->lock);
+    return request;
+}
+
+static void inspect(struct request *request)
+{
+    struct err err = ERR_INIT;
+    OWN(evidence) struct evidence *evidence = NULL;
+    size_t len;
+    const char *body = request_body(request, &len);
+    if (request_cancelled(request)) /* nobody waits for it any more */
+        request_reply_problem(request, 503, "stopping", NULL, NULL, "the server is stopping");
+    else if (evidence_read(NULL, body != NULL ? body : "", body != NULL ? len : 0, &evidence,
+                           &err) != ERR_OK)
+        request_reply_err(request, &err);
+    else
+        request_reply_json(request, 200, evidence_to_json(evidence), NULL, NULL);
+}
+
+static void *serve(void *arg)
+{
+    struct inspector *inspector = arg;
+    struct request *request;
+    while ((request = take(inspector)) != NULL)
+        inspect(request);
+    return NULL;
+}
+
+enum err_code inspector_new(struct inspector **out, struct err *err)
+{
+    OWN(inspector) struct inspector *inspector = calloc(1, sizeof(*inspector));
+    if (inspector == NULL)
+        return err_nomem(err);
+    pthread_mutex_init(&inspector->lock, NULL);
+    pthread_cond_init(&inspector->wake, NULL);
+    int error = pthread_create(&inspector->thread, NULL, serve, inspector);
+    if (error != 0)
+        return err_set_errno(err, ERR_IO, error, "cannot start a thread that reads files");
+    inspector->started = true;
+    *out = GIVE(inspector);
+    return ERR_OK;
+}
+
+void inspector_free(struct inspector *inspector)
+{
+    if (inspector == NULL)
+        return;
+    pthread_mutex_lock(&inspector->lock);
+    inspector->end = true;
+    pthread_cond_signal(&inspector->wake);
+    pthread_mutex_unlock(&inspector->lock);
+    if (inspector->started)
+        pthread_join(inspector->thread, NULL);
+    pthread_cond_destroy(&inspector->wake);
+    pthread_mutex_destroy(&inspector->lock);
+    free(inspector);
+}
+
+enum err_code inspector_submit(struct inspector *inspector, struct request *request,
+                               struct err *err)
+{
+    pthread_mutex_lock(&inspector->lock);
+    bool room = inspector->count < INSPECTOR_QUEUE_MAX && !inspector->end;
+    if (room) {
+        inspector->queue[(inspector->first + inspector->count) % INSPECTOR_QUEUE_MAX] = request;
+        inspector->count++;
+        pthread_cond_signal(&inspector->wake);
+    }
+    pthread_mutex_unlock(&inspector->lock);
+    return room ? ERR_OK
+                : err_set(err, ERR_UNAVAILABLE,
+                          "%d files wait to be read already; try again in some seconds",
+                          INSPECTOR_QUEUE_MAX);
+}
