@@ -4,7 +4,9 @@
  */
 #include "tests/unit/test.h"
 
+#include "base/json.h"
 #include "datapath/solar/sim/pattern.h"
+#include "datapath/solar/sim/scenario.h"
 
 #define FLOW_BYTES INT64_C(2007040) /* 490 packets of 4096, as the reference counts 2 MB */
 
@@ -259,6 +261,86 @@ static void runs_that_make_no_sense_are_refused(void **state)
     netsim_free(NULL);
 }
 
+static enum err_code parse(const char *text, struct scenario *out)
+{
+    OWN(json) json_t *document = NULL;
+    assert_ok(json_parse(text, strlen(text), &document, &err));
+    return scenario_from_json(document, out, &err);
+}
+
+/* Those that need no more than a second of a slow machine; solar-sim runs all. */
+static void scenarios_of_the_repository_give_what_they_expect(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"one-flow", "incast-15", "failed-link"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "data/solar/%s.json", names[i]);
+        char *text = test_load(path, NULL);
+        struct scenario s;
+        struct netsim_totals t;
+        assert_ok(parse(text, &s));
+        assert_string_equal(s.name, names[i]);
+        assert_ok(scenario_run(&s, &t, &err));
+        assert_ok(scenario_check(&s, &t, &err));
+        OWN(json) json_t *result = scenario_result_to_json(&s, &t);
+        assert_int_equal(json_integer_value(json_object_get(result, "end_ns")), t.end_ns);
+        free(text);
+    }
+}
+
+static void a_scenario_that_misses_is_told(void **state)
+{
+    (void)state;
+    err = (struct err)ERR_INIT;
+    struct scenario s;
+    assert_ok(parse("{\"name\":\"x\",\"pattern\":{\"kind\":\"incast\",\"hosts\":1,\"bytes\":1},"
+                    "\"expect\":{\"end_min_ns\":10,\"end_max_ns\":20,\"resent_max\":0}}",
+                    &s));
+    struct netsim_totals t = {.end_ns = 10, .flows = 1, .finished = 1};
+    assert_ok(scenario_check(&s, &t, &err));
+    t.end_ns = 9;
+    assert_fails(scenario_check(&s, &t, &err), ERR_CONFLICT);
+    t.end_ns = 21;
+    assert_fails(scenario_check(&s, &t, &err), ERR_CONFLICT);
+    t.end_ns = 20;
+    t.resent = 1;
+    assert_fails(scenario_check(&s, &t, &err), ERR_CONFLICT);
+    t.resent = 0;
+    t.finished = 0;
+    assert_fails(scenario_check(&s, &t, &err), ERR_CONFLICT);
+}
+
+static void scenarios_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    err = (struct err)ERR_INIT;
+    static const struct {
+        const char *text, *pointer;
+    } rows[] = {
+        {"{\"pattern\":{\"kind\":\"incast\",\"hosts\":1,\"bytes\":1}}", "/name"},
+        {"{\"name\":\"x\"}", "/pattern"},
+        {"{\"name\":\"x\",\"pattern\":{\"kind\":\"ring\",\"hosts\":1,\"bytes\":1}}",
+         "/pattern/kind"},
+        {"{\"name\":\"x\",\"pattern\":{\"kind\":\"incast\",\"hosts\":1,\"bytes\":0}}",
+         "/pattern/bytes"},
+        {"{\"name\":\"x\",\"pattern\":{\"kind\":\"incast\",\"hosts\":1,\"bytes\":1},"
+         "\"transport\":{\"law\":\"reno\"}}",
+         "/transport/law"},
+        {"{\"name\":\"x\",\"pattern\":{\"kind\":\"incast\",\"hosts\":1,\"bytes\":1},"
+         "\"fabric\":{\"leafs\":1}}",
+         "/fabric/leafs"},
+        {"{\"name\":\"x\",\"pattern\":{\"kind\":\"incast\",\"hosts\":1,\"bytes\":1},"
+         "\"failed_links\":[{\"leaf\":1,\"spine\":0}]}",
+         "/failed_links/0/leaf"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct scenario s;
+        assert_fails(parse(rows[i].text, &s), ERR_INVALID);
+        assert_string_equal(err.pointer, rows[i].pointer);
+    }
+}
+
 static void events_come_in_order(void **state)
 {
     (void)state;
@@ -288,6 +370,9 @@ int main(void)
         cmocka_unit_test(random_loss_is_repaired_without_waste),
         cmocka_unit_test(a_failed_link_is_gone_around),
         cmocka_unit_test(runs_that_make_no_sense_are_refused),
+        cmocka_unit_test(scenarios_of_the_repository_give_what_they_expect),
+        cmocka_unit_test(a_scenario_that_misses_is_told),
+        cmocka_unit_test(scenarios_that_make_no_sense_are_refused),
         cmocka_unit_test(events_come_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
