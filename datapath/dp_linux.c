@@ -23,7 +23,7 @@ const struct linux_knob *const linux_knobs[] = {
     &knob_mtu,      &knob_dcbx,         &knob_app,    &knob_ets,
     &knob_maxrate,  &knob_buffer,       &knob_pfc,    &knob_roce_cc,
     &knob_roce_tos, &knob_devlink_rate, &knob_clsact, &knob_qdisc,
-    &knob_class,    &knob_flower,       NULL,
+    &knob_class,    &knob_red,          &knob_flower, NULL,
 };
 
 const struct linux_knob *linux_knob_get(const char *kind)

@@ -249,7 +249,10 @@ static enum err_code relate_qdisc(struct dp_sim *sim, const char *subject, const
     const char *handle = json_string_value(json_object_get(have, "handle"));
     if (have != NULL && (handle == NULL || strcmp(handle, "5e11:") != 0))
         return err_set(err, ERR_CONFLICT, "tc.qdisc: another root qdisc is there");
-    return taken != NULL ? ERR_OK : sim_remove_all(sim, "tc.class", subject, err);
+    if (taken != NULL)
+        return ERR_OK;
+    enum err_code code = sim_remove_all(sim, "tc.red", subject, err);
+    return code != ERR_OK ? code : sim_remove_all(sim, "tc.class", subject, err);
 }
 
 static enum err_code check_class(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -280,6 +283,32 @@ static enum err_code relate_class(struct dp_sim *sim, const char *subject, const
     if (taken == NULL && strcmp(id, "5e11:fffe") == 0 && sim_count(sim, "tc.class", subject) > 1)
         return err_set_errno(err, ERR_IO, EBUSY, "tc.class %s: it has children", id);
     return ERR_OK;
+}
+
+static enum err_code check_red(const struct dp_sim *sim, const char *id, const json_t *to,
+                               json_t **out, struct err *err)
+{
+    (void)sim;
+    uint32_t handle;
+    if (!tc_handle_parse(id, &handle) || handle >> 16 != TC_OUR_MAJOR || (handle & 0xffff) == 0)
+        return err_set(err, ERR_INVALID, "tc.red: the id \"%s\" is no class of 5e11:", id);
+    struct red_value value;
+    if (to == NULL)
+        return ERR_OK;
+    enum err_code code = red_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : sim_give(red_value_to_json(&value), out, err);
+}
+
+/* A queue stands under a class: one of htb's, or a band of ets. */
+static enum err_code relate_red(struct dp_sim *sim, const char *subject, const char *id,
+                                const json_t *taken, struct err *err)
+{
+    const json_t *root = sim_get(sim, "tc.qdisc", subject, "root");
+    const char *kind = json_string_value(json_object_get(root, "kind"));
+    bool there =
+        kind != NULL && (strcmp(kind, "ets") == 0 || sim_get(sim, "tc.class", subject, id) != NULL);
+    return taken == NULL || there ? ERR_OK
+                                  : err_set_errno(err, ERR_IO, ENOENT, "tc.red %s: no class", id);
 }
 
 static enum err_code check_flower(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -361,6 +390,7 @@ static const struct sim_kind sim_kinds[] = {
     {"tc.clsact", check_clsact, relate_clsact},
     {"tc.qdisc", check_qdisc, relate_qdisc},
     {"tc.class", check_class, relate_class},
+    {"tc.red", check_red, relate_red},
     {"tc.flower", check_flower, relate_flower},
 };
 

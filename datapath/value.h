@@ -143,14 +143,39 @@ ERR_MUST_CHECK enum err_code mtu_value_from_json(const json_t *json, int *out, s
 bool tc_handle_parse(const char *text, uint32_t *out);
 void tc_handle_format(uint32_t handle, char out[TC_HANDLE_TEXT_MAX]);
 
-/* tc.qdisc */
+/* tc.qdisc: htb shares between classes that are knobs of their own; ets between bands. */
+#define QDISC_BANDS_MAX 16
+#define QDISC_PRIOMAP   16
 struct qdisc_value {
+    bool ets; /* else htb */
     uint32_t handle;
-    uint32_t default_class;
+    uint32_t default_class;           /* htb */
+    uint8_t bands, strict;            /* ets: the first `strict` bands come before all others */
+    uint32_t quanta[QDISC_BANDS_MAX]; /* ets: bytes a round, of band strict and on */
+    uint8_t priomap[QDISC_PRIOMAP];   /* ets: priority of a packet -> band from 0 */
+    bool offloaded;                   /* observed only: the NIC does it */
 };
+/* The same but for who does it. */
+bool qdisc_value_same(const struct qdisc_value *a, const struct qdisc_value *b);
 ERR_MUST_CHECK enum err_code qdisc_value_from_json(const json_t *json, struct qdisc_value *out,
                                                    struct err *err);
 json_t *qdisc_value_to_json(const struct qdisc_value *value);
+
+/* tc.red: marks (or drops) packets of a class as its queue grows from min to max. */
+#define RED_BYTES_MAX (INT64_C(1) << 29)
+#define RED_LIMIT_MAX (INT64_C(1) << 31)
+#define RED_PERMYRIAD 10000
+struct red_value {
+    bool ecn; /* marks what may be marked instead of dropping it */
+    uint32_t min_bytes, max_bytes;
+    uint32_t limit_bytes;           /* of the queue */
+    uint32_t probability_permyriad; /* at max_bytes; 1..10000 */
+    bool offloaded;                 /* observed only */
+};
+ERR_MUST_CHECK enum err_code red_value_from_json(const json_t *json, struct red_value *out,
+                                                 struct err *err);
+json_t *red_value_to_json(const struct red_value *value);
+bool red_value_same(const struct red_value *a, const struct red_value *b);
 
 /* tc.class */
 struct class_value {
@@ -224,5 +249,6 @@ void value_reader_fail(struct value_reader *r, const char *key, const char *want
 const json_t *value_reader_get(struct value_reader *r, const char *key, bool required);
 int64_t value_reader_int(struct value_reader *r, const char *key, int64_t min, int64_t max);
 const char *value_reader_text(struct value_reader *r, const char *key, bool required);
+uint32_t value_reader_handle(struct value_reader *r, const char *key);
 void value_reader_bytes8(struct value_reader *r, const char *key, uint8_t max, uint8_t out[8]);
 ERR_MUST_CHECK enum err_code value_reader_end(struct value_reader *r);

@@ -85,7 +85,7 @@ bool flower_cookie_is_ours(const uint8_t *cookie, size_t len)
 
 /* Qdisc and class ----------------------------------------------------------------------------- */
 
-static uint32_t reader_handle(struct value_reader *r, const char *key)
+uint32_t value_reader_handle(struct value_reader *r, const char *key)
 {
     uint32_t handle = 0;
     const char *text = value_reader_text(r, key, true);
@@ -95,40 +95,12 @@ static uint32_t reader_handle(struct value_reader *r, const char *key)
     return handle;
 }
 
-enum err_code qdisc_value_from_json(const json_t *json, struct qdisc_value *out, struct err *err)
-{
-    struct value_reader r;
-    value_reader_init(&r, json, "tc.qdisc", err);
-    struct qdisc_value value = {
-        .handle = reader_handle(&r, "handle"),
-        .default_class = reader_handle(&r, "default_class"),
-    };
-    const char *kind = value_reader_text(&r, "kind", true);
-    if (value_reader_end(&r))
-        return r.code;
-    if (strcmp(kind, "htb") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "tc.qdisc: kind \"%s\" is not htb", kind);
-    if (value.handle != TC_OUR_HANDLE || value.default_class >> 16 != TC_OUR_MAJOR)
-        return err_set(err, ERR_INVALID, "tc.qdisc: handle and default class must be of 5e11:");
-    *out = value;
-    return ERR_OK;
-}
-
-json_t *qdisc_value_to_json(const struct qdisc_value *value)
-{
-    char handle[TC_HANDLE_TEXT_MAX], default_class[TC_HANDLE_TEXT_MAX];
-    tc_handle_format(value->handle, handle);
-    tc_handle_format(value->default_class, default_class);
-    return json_pack("{s:s,s:s,s:s}", "default_class", default_class, "handle", handle, "kind",
-                     "htb");
-}
-
 enum err_code class_value_from_json(const json_t *json, struct class_value *out, struct err *err)
 {
     struct value_reader r;
     value_reader_init(&r, json, "tc.class", err);
     struct class_value value = {
-        .parent = reader_handle(&r, "parent"),
+        .parent = value_reader_handle(&r, "parent"),
         .rate_bps = value_reader_int(&r, "rate_bps", 8, RATE_BPS_MAX),
         .ceil_bps = value_reader_int(&r, "ceil_bps", 8, RATE_BPS_MAX),
     };
@@ -250,7 +222,7 @@ static enum err_code action_from_json(const json_t *json, struct flower_action *
     *out = (struct flower_action){0};
     if (json_object_get(json, "class") != NULL) {
         out->kind = FLOWER_ACTION_CLASS;
-        out->priority = reader_handle(&r, "class");
+        out->priority = value_reader_handle(&r, "class");
         if (r.code == ERR_OK && out->priority >> 16 != TC_OUR_MAJOR)
             return err_set(err, ERR_INVALID, "tc.flower: the class is not of 5e11:");
     } else if (json_object_get(json, "priority") != NULL) {

@@ -127,8 +127,8 @@ void compile_ets_shares(const struct ets_class classes[TC_COUNT], int out_percen
 }
 
 /* Classes as the profile has them, with what the jobs on the port were promised. */
-static void collect_classes(const struct compile *c, struct ets_class classes[TC_COUNT],
-                            int prio_tc[PRIORITY_COUNT])
+void compile_classes(const struct compile *c, struct ets_class classes[TC_COUNT],
+                     int prio_tc[PRIORITY_COUNT])
 {
     const struct fabric *fabric = c->view->fabric;
     memset(classes, 0, TC_COUNT * sizeof(*classes));
@@ -191,7 +191,7 @@ static void compile_ets(struct compile *c)
         compile_leave_out(c, "it has %d traffic classes; the profile uses more", caps->ets_tcs);
         return;
     }
-    collect_classes(c, classes, prio_tc);
+    compile_classes(c, classes, prio_tc);
     add_knob(c, "dcb.ets", ets_to_json(classes, prio_tc));
 }
 

@@ -43,7 +43,12 @@ void compile_tos(struct compile *c);      /* compile_roce.c: type of service */
 void compile_cc(struct compile *c);       /* compile_roce.c: congestion control */
 void compile_device(struct compile *c);   /* compile_device.c: parameters of drivers */
 void compile_rates(struct compile *c, const struct site_index *index); /* virtual functions */
-void compile_tc(struct compile *c);   /* compile_tc.c: scheduler and filters */
+void compile_tc(struct compile *c); /* compile_tc.c: scheduler and filters */
+/* compile_sched.c: bands instead of classes, and queues that mark. */
+void compile_bands(struct compile *c);
+void compile_red(struct compile *c, const char *parent, const struct site_job *job);
+/* compile_tc.c: a filter that sends the job's packets to a class of the scheduler. */
+void compile_classifier(struct compile *c, const struct site_job *job, const char *id);
 void compile_host(struct compile *c); /* compile_host.c: modules, sysctls, huge pages */
 void compile_nccl(struct compile *c); /* compile_nccl.c: the environment of jobs */
 
@@ -53,4 +58,7 @@ struct ets_class {
     int64_t wanted_permyriad; /* guaranteed: may add up to more than 10000 */
     int weight;
 };
+/* The profile's classes with what the current port's jobs were promised, and each priority's. */
+void compile_classes(const struct compile *c, struct ets_class classes[TC_COUNT],
+                     int prio_tc[PRIORITY_COUNT]);
 void compile_ets_shares(const struct ets_class classes[TC_COUNT], int out_percent[TC_COUNT]);

@@ -146,6 +146,19 @@ static int64_t fit(int64_t rate_bps, wide promised_bps, int64_t port_bps)
     return fitted < 1 ? 1 : fitted;
 }
 
+void compile_classifier(struct compile *c, const struct site_job *job, const char *id)
+{
+    bool policed = job->job->limit.kind != BANDWIDTH_NONE &&
+                   c->view->fabric->limit_action == FABRIC_LIMIT_POLICE;
+    OWN(json) json_t *actions = json_array();
+    json_array_append_new(actions, action("class", json_string(id)));
+    if (policed)
+        json_array_append_new(
+            actions, police(bandwidth_on_port_bps(&job->job->limit, c->site->port->speed_bps)));
+    bool whole = json_array_size(actions) == (policed ? 2U : 1U);
+    add_flower(c, job, false, whole ? GIVE(actions) : NULL);
+}
+
 static void add_job_class(struct compile *c, const struct site_job *job, int64_t rate_bps)
 {
     char id[CLASS_TEXT_MAX];
@@ -159,12 +172,8 @@ static void add_job_class(struct compile *c, const struct site_job *job, int64_t
     if (rate_bps > ceil)
         rate_bps = ceil;
     add_class(c, id, rate_bps, ceil, job);
-    OWN(json) json_t *actions = json_array();
-    json_array_append_new(actions, action("class", json_string(id)));
-    if (limited && policed)
-        json_array_append_new(actions, police(limit));
-    bool whole = json_array_size(actions) == (limited && policed ? 2U : 1U);
-    add_flower(c, job, false, whole ? GIVE(actions) : NULL);
+    compile_red(c, id, job);
+    compile_classifier(c, job, id);
 }
 
 static bool label_fits(struct compile *c, const struct site_job *job)
@@ -194,6 +203,10 @@ static bool compile_scheduler(struct compile *c)
     int64_t reserve = bandwidth_on_port_bps(&share, port_bps);
     if (!site_kernel_shapes(c->site->port) || c->site->job_count == 0)
         return false;
+    if (c->view->fabric->scheduler == FABRIC_SCHEDULER_ETS) {
+        compile_bands(c);
+        return true;
+    }
     OWN(json) json_t *qdisc = json_object();
     bool failed = !write_member(qdisc, "default_class", json_string(CLASS_DEFAULT)) ||
                   !write_member(qdisc, "handle", json_string(CLASS_ROOT)) ||

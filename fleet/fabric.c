@@ -12,16 +12,17 @@
 #include "fleet/fabric_roce.h"
 #include "fleet/read.h"
 
-#define DSCP_MAX          63
-#define RESERVE_DEFAULT   500
-#define LOSSLESS_DEFAULT  2
-#define MTU_BYTES_MIN     1280 /* IPv6 needs it */
-#define MTU_BYTES_MAX     9978
-#define CABLE_METRES_MAX  1000 /* the driver's field ends there */
-#define BUFFER_BYTES_MAX  (INT64_C(1) << 32)
-#define ECN_BYTES_MAX     (INT64_C(1) << 40)
-#define UPDATE_PERIOD_MAX 1000000
-#define RULE_LATER        "not-enforced-yet"
+#define DSCP_MAX             63
+#define RESERVE_DEFAULT      500
+#define LOSSLESS_DEFAULT     2
+#define MTU_BYTES_MIN        1280 /* IPv6 needs it */
+#define MTU_BYTES_MAX        9978
+#define CABLE_METRES_MAX     1000 /* the driver's field ends there */
+#define BUFFER_BYTES_MAX     (INT64_C(1) << 32)
+#define ECN_BYTES_MAX        (INT64_C(1) << 40)
+#define UPDATE_PERIOD_MAX    1000000
+#define KERNEL_ECN_BYTES_MAX (INT64_C(1) << 29) /* red's averages are 32 bits */
+#define RULE_LATER           "not-enforced-yet"
 
 static int compare_ints(const void *a, const void *b)
 {
@@ -207,6 +208,24 @@ static void solar_from_json(struct json_reader *r, struct fabric *fabric)
     json_reader_end(r);
 }
 
+static void scheduler_from_json(struct json_reader *r, struct fabric *fabric)
+{
+    static const char *const kinds[] = {"htb", "ets", NULL};
+    int kind = FABRIC_SCHEDULER_HTB;
+    json_reader_enum(r, "kind", false, kinds, &kind);
+    json_reader_bool(r, "ecn", false, &fabric->scheduler_ecn);
+    if (fabric->scheduler_ecn && !fabric->has_ecn)
+        read_problem(r, "ecn", "the profile has no 'ecn' that the kernel could mark by");
+    else if (fabric->scheduler_ecn && fabric->ecn_kmax_bytes > KERNEL_ECN_BYTES_MAX)
+        read_problem(r, "ecn",
+                     "the kernel marks by queues of up to %lld bytes; 'kmax_bytes' is %lld",
+                     (long long)KERNEL_ECN_BYTES_MAX, (long long)fabric->ecn_kmax_bytes);
+    else if (fabric->scheduler_ecn && fabric->ecn_pmax_permyriad < 1)
+        read_problem(r, "ecn", "a 'pmax' of 0 marks nothing");
+    json_reader_end(r);
+    fabric->scheduler = (enum fabric_scheduler)kind;
+}
+
 static void ports_from_json(struct json_reader *r, struct fabric *fabric)
 {
     static const char *const trusts[] = {"dscp", "pcp", NULL};
@@ -222,6 +241,8 @@ static void ports_from_json(struct json_reader *r, struct fabric *fabric)
         cnp_from_json(&sub, fabric);
     if (json_reader_object(r, "ecn", false, &sub))
         ecn_from_json(&sub, fabric);
+    if (json_reader_object(r, "kernel_scheduler", false, &sub))
+        scheduler_from_json(&sub, fabric);
     json_reader_int(r, "mtu_bytes", false, MTU_BYTES_MIN, MTU_BYTES_MAX, &mtu);
     json_reader_int(r, "cable_length_m", false, 1, CABLE_METRES_MAX, &cable);
     if (json_reader_object(r, "buffer", false, &sub))

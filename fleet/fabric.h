@@ -37,6 +37,11 @@ enum fabric_limit_action {
     FABRIC_LIMIT_POLICE,    /* police on egress: drops what is over */
 };
 
+enum fabric_scheduler {                           /* of ports whose traffic the kernel sees */
+                        FABRIC_SCHEDULER_HTB = 0, /* a class for each job */
+                        FABRIC_SCHEDULER_ETS,     /* a band for each traffic class */
+};
+
 struct fabric_priority {
     bool used;                   /* named by the profile */
     int dscps[FABRIC_DSCPS_MAX]; /* sorted */
@@ -90,6 +95,8 @@ struct fabric {
     int64_t buffer_size_bytes[TC_COUNT]; /* receive buffers */
     int buffer_of_priority[PRIORITY_COUNT];
     enum fabric_limit_action limit_action;
+    enum fabric_scheduler scheduler;
+    bool scheduler_ecn; /* the kernel's queues mark as `ecn` says */
     bool has_roce_priority;
     int roce_priority; /* of RDMA connections that ask for none; has a DSCP */
     struct roce_cc cc; /* of every NIC, as far as it has it */

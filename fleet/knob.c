@@ -67,7 +67,9 @@ const struct knob_kind knob_kinds[] = {
     {"tc.qdisc", 41, true, KNOB_VIEW_LIVE, DISRUPTION_PAUSE, NULL, "scheduler of the port"},
     {"tc.class", 42, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, "5e11:fffe",
      "guarantee and limit of a job in the scheduler"},
-    {"tc.flower", 43, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "flow table entry of a job"},
+    {"tc.red", 43, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL,
+     "ECN marks as the queue of a class grows"},
+    {"tc.flower", 44, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "flow table entry of a job"},
     {NULL, 0, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, NULL},
 };
 

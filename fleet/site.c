@@ -231,14 +231,16 @@ struct site_enforcement site_enforce(const struct view *view, const struct site 
     /* A virtual function's rates hold all of its jobs: a limit is one job's when it is alone. */
     bool function = site_is_function(port);
     bool kernel = site_kernel_shapes(port);
+    /* Bands of the kernel's ets share like the NIC's classes, and limit nothing. */
+    bool ets = view->fabric->scheduler == FABRIC_SCHEDULER_ETS;
     if (function || (site_has_classes(view->fabric, &port->caps) && job->traffic_class >= 0))
         out.guarantee = ENFORCEMENT_NIC;
-    else if (kernel)
+    else if (kernel && (!ets || job->traffic_class >= 0))
         out.guarantee = ENFORCEMENT_KERNEL;
     if ((function && site->job_count == 1) ||
         (job->traffic_class >= 0 && nic_limits(view, site, job)))
         out.limit = ENFORCEMENT_NIC;
-    else if (kernel)
+    else if (kernel && (!ets || view->fabric->limit_action == FABRIC_LIMIT_POLICE))
         out.limit = ENFORCEMENT_KERNEL;
     return out;
 }

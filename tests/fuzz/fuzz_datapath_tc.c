@@ -11,6 +11,7 @@
 #include "datapath/nl/tc_class.h"
 #include "datapath/nl/tc_flower.h"
 #include "datapath/nl/tc_qdisc.h"
+#include "datapath/nl/tc_red.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -53,6 +54,32 @@ static void check_flower(const struct flower_info *info)
     must(tc_flower_same(&again.value, &back));
 }
 
+static void check_ets(const struct qdisc_info *root, int ifindex)
+{
+    struct qdisc_state again = {0};
+    if (!root->known || !root->value.ets)
+        return;
+    OWN(nl_msg) struct nl_msg *msg = tc_qdisc_encode_ets(0, ifindex, &root->value);
+    must(msg != NULL);
+    must(tc_qdisc_decode(nlmsg_hdr(msg), ifindex, &again, NULL) == ERR_OK && again.root.known);
+    must(qdisc_value_same(&again.root.value, &root->value));
+}
+
+static void check_red(const struct red_info *info)
+{
+    struct red_value back;
+    struct red_info again;
+    bool red;
+    OWN(json) json_t *json = red_value_to_json(&info->value);
+    must(json != NULL);
+    if (red_value_from_json(json, &back, NULL))
+        return;
+    OWN(nl_msg) struct nl_msg *msg = tc_red_encode(7, info->parent, &back);
+    must(msg != NULL);
+    must(tc_red_decode(nlmsg_hdr(msg), 7, &again, &red, NULL) == ERR_OK && red);
+    must(red_value_same(&again.value, &info->value));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nlmsghdr *msg = message_of(data, size);
@@ -66,8 +93,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct flower_info flower;
     enum flower_entry entry;
     bool htb;
-    if (tc_qdisc_decode(msg, ifindex, &qdiscs, NULL) == ERR_OK)
+    if (tc_qdisc_decode(msg, ifindex, &qdiscs, NULL) == ERR_OK) {
         must(strlen(qdiscs.root.kind) < sizeof(qdiscs.root.kind));
+        check_ets(&qdiscs.root, ifindex);
+    }
+    struct red_info red_info;
+    bool red;
+    if (tc_red_decode(msg, ifindex, &red_info, &red, NULL) == ERR_OK && red)
+        check_red(&red_info);
     if (tc_class_decode(msg, ifindex, &class_info, &htb, NULL) == ERR_OK && htb)
         must(class_info.value.rate_bps >= 0 && class_info.value.ceil_bps >= 0);
     if (tc_flower_decode(msg, ifindex, &flower, &entry, NULL) == ERR_OK &&

@@ -57,6 +57,8 @@ FACTS = {
                  "the default class"),
     "tc.class": ("rtnetlink NEWTCLASS (bytes/s)", "bit/s", "all; traffic that the kernel sees", "dp_selftest.sh",
                  "class as tc has it"),
+    "tc.red": ("rtnetlink NEWQDISC", "bytes, probability", "all; traffic that the kernel sees", "knobs_port.sh",
+               "red: RoCE packets are marked"),
     "tc.flower": ("rtnetlink NEWTFILTER", "match, bit/s", "software: all; in the NIC: mlx5, bnxt, ice, ingress alone",
                   "dp_selftest.sh", "tos key and mask"),
 }

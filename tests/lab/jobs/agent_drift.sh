@@ -40,6 +40,7 @@ def shown(kind, subject=port):
 
 ets = dict(bw_percent=[10, 20, 30, 40] + [0] * 4, prio_tc=list(range(8)), tsa=["ets"] * 4 + ["strict"] * 4)
 tc = lambda rate, parent: dict(rate_bps=rate, ceil_bps=10**11, parent=parent)
+red = dict(ecn=True, limit_bytes=1 << 20, max_bytes=200000, min_bytes=50000, probability_permyriad=100)
 flower = dict(actions=[{"priority": 3}], cookie="53544c520000001a0011223344556677", hw="no",
               match=dict(eth_type="ipv4", dscp=26))
 knobs = ([knob("host.modparam", "128", "solar_rdma.max_sge", "host"),
@@ -54,7 +55,7 @@ knobs = ([knob("host.modparam", "128", "solar_rdma.max_sge", "host"),
           knob("devlink.rate", dict(tx_max_bps=None, tx_share_bps=10**10), "node/stellar"), knob("tc.clsact", True),
           knob("tc.qdisc", dict(default_class="5e11:ffff", handle="5e11:", kind="htb"), "root"),
           knob("tc.class", tc(10**11, "5e11:"), "5e11:fffe"), knob("tc.class", tc(10**10, "5e11:fffe"), "5e11:1a"),
-          knob("tc.class", tc(10**10, "5e11:fffe"), "5e11:ffff"), knob("tc.flower", flower, "egress/26")])
+          knob("tc.class", tc(10**10, "5e11:fffe"), "5e11:ffff"), knob("tc.red", red, "5e11:1a"), knob("tc.flower", flower, "egress/26")])
 text = json.dumps({"knobs": [dict(k, flags=0) for k in knobs], "node": "n1"}, sort_keys=True, separators=(",", ":"))
 digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 plan = dict(version=1, node="n1", generation=1, digest=digest,
@@ -136,6 +137,7 @@ hands = [  # kind, command, whether the kernel tells who asked
     ("roce.tos", f"echo 32 >{cm}", False),
     ("tc.flower", "tc filter del dev solar0 egress pref 100 handle 26 flower", True),
     ("tc.clsact", "tc qdisc del dev solar0 clsact", True),
+    ("tc.red", "tc qdisc del dev solar0 parent 5e11:1a", True),
     ("tc.class", "tc class change dev solar0 parent 5e11:fffe classid 5e11:1a htb rate 5gbit ceil 100gbit", True),
     ("tc.qdisc", "tc qdisc del dev solar0 root", True),
 ]

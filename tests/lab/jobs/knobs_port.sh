@@ -146,5 +146,81 @@ plan none
 ok "file: what a plan no longer has is removed" apply none
 is "file: ours is gone, theirs is there" "$(ls /etc/stellar/env)" theirs.env
 
+# ---- tc.red under htb: RoCE traffic that is held to 80 Mb/s
+modprobe rdma_rxe
+pair_up 0
+ip link set solar0 mtu 4200
+ip link set solar1 mtu 4200
+rxe_up 0
+rxe_up 1
+class() { knob tc.class "5e11:$1" "{\"ceil_bps\":$3,\"parent\":\"5e11:$4\",\"rate_bps\":$2}"; }
+flow() { # LABEL DSCP ACTION...
+    knob tc.flower "egress/$1" "{\"actions\":[$3],\"cookie\":\"$(printf '53544c52%08x0011223344556677' "$1")\",\"hw\":\"no\",\"match\":{\"dscp\":$2,\"dst_port\":4791,\"eth_type\":\"ipv4\",\"ip_proto\":\"udp\"}}"
+}
+queue() { knob tc.red "5e11:$1" "{\"ecn\":true,\"limit_bytes\":1048576,\"max_bytes\":$2,\"min_bytes\":8192,\"probability_permyriad\":5000}"; }
+red_shown() { tc -s -j qdisc show dev solar0 | jq -c "[.[]|select(.kind==\"red\" and .parent==\"$1\")|$2][0]"; }
+G=1000000000
+htb() { # KMAX
+    plan htb "$CLSACT" "$(knob tc.qdisc root '{"default_class":"5e11:ffff","handle":"5e11:","kind":"htb"}')" \
+        "$(class fffe $((100 * G)) $((100 * G)) '')" "$(class 1a 80000000 80000000 fffe)" \
+        "$(class ffff $((5 * G)) $((100 * G)) fffe)" "$(queue 1a "$1")" "$(flow 26 26 '{"class":"5e11:1a"}')"
+}
+htb 65536
+ok "red: a plan puts it under a class" apply htb
+is "red: tc shows it" "$(red_shown 5e11:1a '[.options.limit,.options.min,.options.max,.options.ecn]')" \
+    '[1048576,8192,65536,true]'
+is "red: again, nothing to do" "$(steps htb length)" 0
+ok "red: RoCE traffic passes" pair_perftest 0 ib_write_bw -n 300 -s 65536 --tclass=106
+marked=$(red_shown 5e11:1a .marked)
+ok "red: RoCE packets are marked" [ "${marked:-0}" -gt 0 ]
+tc qdisc replace dev solar0 parent 5e11:1a red limit 1000000 min 8192 max 32768 avpkt 4000 burst 10 probability 0.5 ecn
+is "red: a change by hand is seen" "$(steps htb '[.[]|[.id,.op,.from.max_bytes]]')" '[["5e11:1a","change",32768]]'
+ok "red: and repaired" apply htb
+is "red: to what it was" "$(red_shown 5e11:1a .options.max)" 65536
+htb 131072
+ok "red: it changes while it lives" apply htb
+is "red: to the new mark" "$(red_shown 5e11:1a .options.max)" 131072
+plan bad "$(queue 1a 4096)"
+refused "red: marks that make no sense are refused" "min_bytes <= max_bytes" dpctl check $WORK/bad
+
+# ---- tc.qdisc: ets
+ETS='{"bands":3,"handle":"5e11:","kind":"ets","priomap":[2,2,2,1,2,2,0,2,2,2,2,2,2,2,2,2],"quanta":[90840,60560],"strict":1}'
+ets() { # ETS
+    plan ets "$CLSACT" "$(knob tc.qdisc root "$1")" "$(queue 2 65536)" "$(flow 26 26 '{"class":"5e11:2"}')"
+}
+ets "$ETS"
+ok "ets: a plan puts it in htb's place" apply ets
+ok "ets: and makes of the queues what it wants" apply ets
+is "ets: tc shows it" "$(tc -j qdisc show dev solar0 root | jq -c '.[0]|[.kind,.handle,.options.bands,.options.strict,.options.quanta]')" \
+    '["ets","5e11:",3,1,[90840,60560]]'
+is "ets: and the priorities" "$(tc -j qdisc show dev solar0 root | jq -c '.[0].options.priomap')" \
+    '[2,2,2,1,2,2,0,2,2,2,2,2,2,2,2,2]'
+is "ets: whether the NIC does it is told as tc tells it" "$(live tc.qdisc root | jq '.offloaded // false')" \
+    "$(tc -j qdisc show dev solar0 root | jq '.[0].offloaded // false')"
+is "ets: again, nothing to do" "$(steps ets length)" 0
+ethtool -K solar0 hw-tc-offload off # the queues of the kernel, not of the NIC
+tc qdisc del dev solar0 root
+is "ets: a removal by hand is seen" "$(steps ets '[.[]|[.op,.kind]]')" '[["add","tc.qdisc"],["add","tc.red"]]'
+ok "ets: and repaired" apply ets
+ok "ets: RoCE traffic passes" pair_perftest 0 ib_write_bw -n 50 -s 65536 --tclass=106
+band() { tc -s -j class show dev solar0 | jq "[.[]|select(.handle==\"5e11:$1\")|.stats.packets // .packets][0]"; }
+sent=$(red_shown 5e11:2 .packets)
+ok "ets: its packets went through the band of their class" [ "${sent:-0}" -gt 500 ]
+ets "$(echo "$ETS" | sed 's/90840/30280/')"
+is "ets: other shares are one change" "$(steps ets '[.[]|[.op,.kind]]')" '[["change","tc.qdisc"]]'
+ok "ets: of the one that lives" apply ets
+is "ets: to the new shares" "$(tc -j qdisc show dev solar0 root | jq -c '.[0].options.quanta')" '[30280,60560]'
+is "ets: whose queue stays" "$(red_shown 5e11:2 .packets)" "$sent"
+plan bad "$(knob tc.qdisc root "$(echo "$ETS" | sed 's/"bands":3/"bands":17/')")"
+refused "ets: more bands than the kernel has are refused" "bands.*range" dpctl check $WORK/bad
+
+# ---- police: RoCE of 4 KiB, whose packets are larger than the default of tc
+plan police "$CLSACT" "$(knob tc.qdisc root "$ETS")" \
+    "$(flow 26 26 '{"class":"5e11:2"},{"burst_bytes":262144,"police_bps":800000000}')"
+ok "police: a plan sets it" apply police
+is "police: tc shows an MTU that fits" "$(tc filter show dev solar0 egress | grep -o 'mtu [^ ]*')" "mtu 64Kb"
+ok "police: RoCE traffic of 4 KiB passes" pair_perftest 0 ib_write_bw -m 4096 -n 20 -s 65536 --tclass=106
+ok "police: nothing is left" apply none
+
 is "the kernel has nothing to complain of" "$(kernel_complaints)" ""
 tap_end

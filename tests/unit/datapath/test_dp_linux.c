@@ -324,7 +324,7 @@ static void another_root_qdisc_is_a_conflict(void **state)
     struct node *node = need(state);
     struct err err = ERR_INIT;
     const struct qdisc_value other = {.handle = 0x70000, .default_class = 0x70001};
-    if (tc_qdisc_add_htb(node->route, ifindex_of(node->route, "va"), &other, &err))
+    if (tc_qdisc_add_root(node->route, ifindex_of(node->route, "va"), &other, &err))
         skip();
     assert_shows(node->dp, "tc.qdisc", P0, "root", "{\"handle\":\"7:\",\"kind\":\"htb\"}");
     assert_fails(check_step(node->dp, "tc.qdisc", P0, "root", QDISC, &err), ERR_CONFLICT);

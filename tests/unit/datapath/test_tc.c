@@ -9,6 +9,7 @@
 #include "datapath/nl/tc_class.h"
 #include "datapath/nl/tc_flower.h"
 #include "datapath/nl/tc_qdisc.h"
+#include "datapath/nl/tc_red.h"
 #include "datapath/nl/tc_rate.h"
 
 /* Rates --------------------------------------------------------------------------------------- */
@@ -93,8 +94,115 @@ static void recorded_qdiscs_decode(void **state)
     assert_true(qdiscs.clsact && !qdiscs.ingress_other && qdiscs.root.present);
     assert_string_equal(qdiscs.root.kind, "htb");
     assert_int_equal(qdiscs.root.handle, 0x5e110000);
-    assert_int_equal(qdiscs.root.default_class, 0x5e11ffff);
+    assert_int_equal(qdiscs.root.value.default_class, 0x5e11ffff);
     assert_false(others.clsact || others.root.present);
+}
+
+static struct qdisc_value bands(void)
+{
+    struct qdisc_value value = {.ets = true, .handle = 0x5e110000, .bands = 3, .strict = 1};
+    value.quanta[1] = 1514;
+    value.quanta[2] = 0x12345678;
+    for (int i = 0; i < QDISC_PRIOMAP; i++)
+        value.priomap[i] = (uint8_t)(i % 3);
+    return value;
+}
+
+static void ets_carries_its_bands(void **state)
+{
+    (void)state;
+    const struct qdisc_value value = bands();
+    struct qdisc_state qdiscs = {0};
+    struct err err = ERR_INIT;
+    OWN(nl_msg) struct nl_msg *msg = tc_qdisc_encode_ets(NLM_F_CREATE, 7, &value);
+    /* NBANDS(1) 3, NSTRICT(2) 1, QUANTA(3) nest of BAND(4), PRIOMAP(5) nest of BAND(6) */
+    assert_holds(msg, "08000100 65747300");
+    assert_holds(msg, "05000100 03000000 05000200 01000000");
+    assert_holds(msg, "14000380 08000400 ea050000 08000400 78563412");
+    assert_holds(msg, "84000580 05000600 00000000 05000600 01000000 05000600 02000000");
+    assert_ok(tc_qdisc_decode(nlmsg_hdr(msg), 7, &qdiscs, &err));
+    assert_true(qdiscs.root.known && !qdiscs.root.value.offloaded);
+    assert_true(qdisc_value_same(&qdiscs.root.value, &value));
+}
+
+static void ets_without_strict_or_with_nothing_else(void **state)
+{
+    (void)state;
+    for (uint8_t strict = 0; strict <= 3; strict++) {
+        struct qdisc_value value = bands();
+        struct qdisc_state qdiscs = {0};
+        struct err err = ERR_INIT;
+        memset(value.quanta, 0, sizeof(value.quanta));
+        value.strict = strict;
+        for (int i = strict; i < 3; i++)
+            value.quanta[i] = 1;
+        OWN(nl_msg) struct nl_msg *msg = tc_qdisc_encode_ets(NLM_F_CREATE, 7, &value);
+        assert_ok(tc_qdisc_decode(nlmsg_hdr(msg), 7, &qdiscs, &err));
+        assert_true(qdiscs.root.known && qdisc_value_same(&qdiscs.root.value, &value));
+    }
+}
+
+/* A map to a band that is not there, and shares of fewer bands than there are. */
+static void an_ets_that_makes_no_sense_is_not_ours(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct qdisc_value wrong = bands();
+    wrong.priomap[15] = 3;
+    OWN(nl_msg) struct nl_msg *map = tc_qdisc_encode_ets(NLM_F_CREATE, 7, &wrong);
+    struct qdisc_state qdiscs = {0};
+    assert_ok(tc_qdisc_decode(nlmsg_hdr(map), 7, &qdiscs, &err));
+    assert_true(qdiscs.root.present && !qdiscs.root.known);
+    OWN(mem)
+    void *memory = message(RTM_NEWQDISC, "00000000 07000000 0000115e ffffffff 00000000 "
+                                         "08000100 65747300 0c000280 05000100 11000000");
+    assert_ok(tc_qdisc_decode(memory, 7, &qdiscs, &err));
+    assert_false(qdiscs.root.known);
+}
+
+static void red_marks_by_the_queue_as_it_is(void **state)
+{
+    (void)state;
+    static const uint32_t probabilities[] = {1, 2, 100, 3333, 9999, 10000};
+    for (size_t i = 0; i < sizeof(probabilities) / sizeof(probabilities[0]); i++) {
+        struct err err = ERR_INIT;
+        struct red_info info;
+        bool red;
+        const struct red_value value = {.ecn = true,
+                                        .min_bytes = 0x1000,
+                                        .max_bytes = 0x10000,
+                                        .limit_bytes = 0x100000,
+                                        .probability_permyriad = probabilities[i]};
+        OWN(nl_msg) struct nl_msg *msg = tc_red_encode(7, 0x5e11001a, &value);
+        assert_payload(msg, "00000000 07000000 00000000 1a00115e 00000000 08000100 72656400");
+        /* PARMS(1): limit, min, max, Wlog 0, Plog 15, Scell_log 10, flags ECN */
+        assert_holds(msg, "14000100 00001000 00100000 00000100 000f0a01");
+        assert_ok(tc_red_decode(nlmsg_hdr(msg), 7, &info, &red, &err));
+        assert_true(red && info.parent == 0x5e11001a);
+        assert_true(red_value_same(&info.value, &value));
+        assert_ok(tc_red_decode(nlmsg_hdr(msg), 8, &info, &red, &err));
+        assert_false(red); /* another interface's */
+    }
+}
+
+static void what_the_nic_does_is_told(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct red_info info;
+    bool red;
+    const struct red_value value = {
+        .min_bytes = 1, .max_bytes = 2, .limit_bytes = 3, .probability_permyriad = 1};
+    OWN(nl_msg) struct nl_msg *msg = tc_red_encode(7, 0x5e110001, &value);
+    assert_int_equal(nla_put_u8(msg, TCA_HW_OFFLOAD, 1), 0);
+    assert_ok(tc_red_decode(nlmsg_hdr(msg), 7, &info, &red, &err));
+    assert_true(red && info.value.offloaded && !info.value.ecn);
+    const struct qdisc_value ets = bands();
+    struct qdisc_state qdiscs = {0};
+    OWN(nl_msg) struct nl_msg *root = tc_qdisc_encode_ets(NLM_F_CREATE, 7, &ets);
+    assert_int_equal(nla_put_u8(root, TCA_HW_OFFLOAD, 1), 0);
+    assert_ok(tc_qdisc_decode(nlmsg_hdr(root), 7, &qdiscs, &err));
+    assert_true(qdiscs.root.value.offloaded && qdisc_value_same(&qdiscs.root.value, &ets));
 }
 
 static void an_ingress_qdisc_is_not_clsact(void **state)
@@ -358,6 +466,9 @@ static void decode_all(const struct nlmsghdr *msg)
     if (msg->nlmsg_len >= NLMSG_HDRLEN + sizeof(header))
         memcpy(&header, nlmsg_data(msg), sizeof(header));
     (void)!tc_qdisc_decode(msg, header.tcm_ifindex, &qdiscs, NULL);
+    struct red_info red_info;
+    bool red;
+    (void)!tc_red_decode(msg, header.tcm_ifindex, &red_info, &red, NULL);
     (void)!tc_class_decode(msg, header.tcm_ifindex, &class_info, &htb, NULL);
     (void)!tc_flower_decode(msg, header.tcm_ifindex, &flower, &entry, NULL);
 }
@@ -372,6 +483,13 @@ static void maimed_replies_are_survived(void **state)
         OWN(mem) void *memory = recorded(names[i]);
         maim(memory, decode_all);
     }
+    const struct qdisc_value value = bands();
+    const struct red_value queue = {
+        .min_bytes = 1, .max_bytes = 2, .limit_bytes = 3, .probability_permyriad = 1};
+    OWN(nl_msg) struct nl_msg *ets = tc_qdisc_encode_ets(NLM_F_CREATE, 7, &value);
+    OWN(nl_msg) struct nl_msg *red = tc_red_encode(7, 0x5e110001, &queue);
+    maim(nlmsg_hdr(ets), decode_all);
+    maim(nlmsg_hdr(red), decode_all);
 }
 
 int main(void)
@@ -383,6 +501,11 @@ int main(void)
         cmocka_unit_test(clsact_stands_under_its_own_parent),
         cmocka_unit_test(htb_carries_its_default_class),
         cmocka_unit_test(recorded_qdiscs_decode),
+        cmocka_unit_test(ets_carries_its_bands),
+        cmocka_unit_test(ets_without_strict_or_with_nothing_else),
+        cmocka_unit_test(an_ets_that_makes_no_sense_is_not_ours),
+        cmocka_unit_test(red_marks_by_the_queue_as_it_is),
+        cmocka_unit_test(what_the_nic_does_is_told),
         cmocka_unit_test(an_ingress_qdisc_is_not_clsact),
         cmocka_unit_test(a_fast_class_has_64_bit_rates),
         cmocka_unit_test(recorded_classes_decode),

@@ -53,6 +53,10 @@ static enum err_code read_kind(const char *kind, const char *text, struct err *e
         struct qdisc_value qdisc;
         code = qdisc_value_from_json(value, &qdisc, err);
         back = code == ERR_OK ? qdisc_value_to_json(&qdisc) : NULL;
+    } else if (strcmp(kind, "red") == 0) {
+        struct red_value red;
+        code = red_value_from_json(value, &red, err);
+        back = code == ERR_OK ? red_value_to_json(&red) : NULL;
     } else if (strcmp(kind, "class") == 0) {
         struct class_value class_value;
         code = class_value_from_json(value, &class_value, err);
@@ -66,6 +70,16 @@ static enum err_code read_kind(const char *kind, const char *text, struct err *e
         fail_msg("%s: %s came back as %s", kind, text, json_dumps(back, JSON_SORT_KEYS));
     return code;
 }
+
+#define MAP16(band)                                                                                \
+    "[" band "," band "," band "," band "," band "," band "," band "," band "," band "," band      \
+    "," band "," band "," band "," band "," band "," band "]"
+#define ETS_QDISC(bands, strict, quanta, map)                                                      \
+    "{\"bands\":" bands ",\"handle\":\"5e11:\",\"kind\":\"ets\",\"priomap\":" map                  \
+    ",\"quanta\":" quanta ",\"strict\":" strict "}"
+#define RED(probability, max, limit, min)                                                          \
+    "{\"ecn\":true,\"limit_bytes\":" limit ",\"max_bytes\":" max ",\"min_bytes\":" min             \
+    ",\"probability_permyriad\":" probability "}"
 
 struct row {
     const char *kind, *text;
@@ -83,6 +97,13 @@ static const struct row good[] = {
     {"maxrate", "[null,1,1000000000000000,null,null,null,null,null]"},
     {"buffer", "{\"prio_buffer\":[0,0,0,7,0,0,0,0],\"size_bytes\":[4294967295,0,0,0,0,0,0,0]}"},
     {"qdisc", "{\"default_class\":\"5e11:ffff\",\"handle\":\"5e11:\",\"kind\":\"htb\"}"},
+    {"qdisc", ETS_QDISC("3", "1", "[1514,4294967295]", MAP16("2"))},
+    {"qdisc", ETS_QDISC("1", "0", "[1]", MAP16("0"))},
+    {"qdisc", ETS_QDISC("16", "16", "[]", MAP16("15"))},
+    {"qdisc", "{\"default_class\":\"5e11:1\",\"handle\":\"5e11:\",\"kind\":\"htb\","
+              "\"offloaded\":true}"},
+    {"red", RED("1", "1", "1", "1")},
+    {"red", RED("10000", "536870912", "2147483648", "100000")},
     {"class", "{\"ceil_bps\":8,\"parent\":\"5e11:\",\"rate_bps\":8}"},
     {"class", "{\"ceil_bps\":1000000000000000,\"parent\":\"5e11:fffe\",\"rate_bps\":9}"},
     {"flower", "{\"actions\":[{\"class\":\"5e11:1a\"}]," COOKIE
@@ -129,6 +150,23 @@ static const struct row bad[] = {
     {"buffer", "{\"prio_buffer\":[0,0,0,0,0,0,0,0],\"size_bytes\":[4294967296,0,0,0,0,0,0,0]}"},
     {"qdisc", "{\"default_class\":\"5e11:ffff\",\"handle\":\"1:\",\"kind\":\"htb\"}"},
     {"qdisc", "{\"default_class\":\"1:ffff\",\"handle\":\"5e11:\",\"kind\":\"htb\"}"},
+    {"qdisc", ETS_QDISC("0", "0", "[]", MAP16("0"))},
+    {"qdisc", ETS_QDISC("17", "0", "[1]", MAP16("0"))},
+    {"qdisc", ETS_QDISC("2", "3", "[]", MAP16("0"))},
+    {"qdisc", ETS_QDISC("2", "1", "[]", MAP16("0"))},
+    {"qdisc", ETS_QDISC("2", "1", "[0]", MAP16("0"))},
+    {"qdisc", ETS_QDISC("2", "1", "[4294967296]", MAP16("0"))},
+    {"qdisc", ETS_QDISC("2", "1", "[1]", MAP16("2"))},
+    {"qdisc", ETS_QDISC("2", "1", "[1]", "[0]")},
+    {"qdisc", ETS_QDISC("2", "1", "{}", MAP16("0"))},
+    {"red", RED("0", "1", "1", "1")},
+    {"red", RED("10001", "1", "1", "1")},
+    {"red", RED("1", "1", "1", "2")},
+    {"red", RED("1", "2", "1", "1")},
+    {"red", RED("1", "536870913", "2147483648", "1")},
+    {"red", RED("1", "1", "2147483649", "1")},
+    {"red", RED("1", "1", "1", "0")},
+    {"red", "{\"ecn\":1}"},
     {"class", "{\"ceil_bps\":8,\"parent\":\"5e11:\",\"rate_bps\":7}"},
     {"class", "{\"ceil_bps\":8,\"parent\":\"5e11:\",\"rate_bps\":9}"},
     {"class", "{\"ceil_bps\":8,\"parent\":\"5E11:\",\"rate_bps\":8}"},
