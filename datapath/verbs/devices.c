@@ -14,6 +14,7 @@
 
 #include "base/own.h"
 #include "datapath/facts.h"
+#include "datapath/verbs/steering.h"
 
 static const char *state_name(enum ibv_port_state state)
 {
@@ -132,6 +133,9 @@ static void put_device(struct ibv_context *context, json_t *device)
     }
     fact_int(device, "max_sge", attr.max_sge, 1);
     fact_int(device, "max_qp", attr.max_qp, 1);
+    int steering = verbs_flow_steering(context, attr.fw_ver);
+    if (steering >= 0)
+        json_object_set_new(device, "flow_steering", json_boolean(steering));
     json_t *ports = json_array();
     for (uint8_t i = 1; i <= attr.phys_port_cnt && i <= VERBS_PORTS_MAX; i++)
         json_array_append_new(ports, port_json(context, i));

@@ -13,10 +13,11 @@
 
 /*
  * {"fw_version", "node_guid", "sys_image_guid", "vendor_id", "part_id", "hw_version", "max_sge",
- * "max_qp", "ports": [{"port", "state", "link_layer", "active_mtu", "max_mtu", "gids": [{"index",
- * "gid", "type", "netdev"}]}], "problem"} of the device of this name; what is unknown is absent, a
- * part that cannot be asked leaves "problem". May hang with its device. ERR_NOT_FOUND: no verbs
- * device has the name; ERR_IO: it cannot be opened; ERR_UNSUPPORTED: this kernel has no verbs.
+ * "max_qp", "flow_steering", "ports": [{"port", "state", "link_layer", "active_mtu", "max_mtu",
+ * "gids": [{"index", "gid", "type", "netdev"}]}], "problem"} of the device of this name; what is
+ * unknown is absent, a part that cannot be asked leaves "problem". May hang with its device.
+ * ERR_NOT_FOUND: no verbs device has the name; ERR_IO: it cannot be opened; ERR_UNSUPPORTED: this
+ * kernel has no verbs.
  */
 ERR_MUST_CHECK enum err_code verbs_device(const char *name, json_t **out, struct err *err);
 
