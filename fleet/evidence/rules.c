@@ -97,6 +97,6 @@ const struct evidence_rule *evidence_rule_get(const char *id)
         if (strcmp(evidence_log_rules[i].id, id) == 0)
             return &evidence_log_rules[i];
     }
-    assert(!"a rule that the table does not hold");
+    assert(false && "a rule that no table holds");
     return &rows[0];
 }

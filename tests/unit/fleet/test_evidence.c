@@ -95,12 +95,7 @@ static void what_nobody_knows_is_unknown(void **unused)
 {
     (void)unused;
     static const char *const texts[] = {
-        "",
-        "\n\n",
-        "hello\nworld: 5\n",
-        "the state: 7 of many things\n",
-        "\x7f"
-        "ELF\x01\x02",
+        "", "\n\n", "hello\nworld: 5\n", "the state: 7 of many things\n", "\177ELF\x01\x02",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         OWN(evidence) struct evidence *e = evidence_of_text(texts[i]);
