@@ -118,6 +118,7 @@ void agent_check(struct agent *agent, enum reconcile_cause cause)
     agent->stats.checks++;
     log_failure(agent, good_pass(agent, cause, &failed, &err), &err);
     agent->failures = failed ? agent->failures + 1 : 0;
+    agent_tell_chains(agent);
     agent_trial_watch(agent);
 }
 
@@ -143,6 +144,7 @@ static void run_latest(struct agent *agent, bool retried)
     log_failure(agent, one_pass(agent, RECONCILE_PLAN, retried, &failed, &err), &err);
     if (!failed)
         agent->paused_until_ns = 0; /* another plan: another chance */
+    agent_tell_chains(agent);
     agent_trial_watch(agent);
 }
 
@@ -283,6 +285,7 @@ static void on_link_event(void *arg, enum link_event event)
         watch(agent, AGENT_WAITING);
         break;
     case LINK_STATE_DONE:
+    case LINK_CHAINS_DONE:
         break;
     case LINK_FLASH_DONE:
         flash_reported(agent->flash);
@@ -413,6 +416,7 @@ enum err_code agent_start(struct agent *agent, struct err *err)
         agent->link->ops->start(agent->link, &events);
         agent->started = true;
         agent_tell_inventory(agent);
+        agent_tell_chains(agent);
         if (outbox_first(&agent->outbox) != NULL)
             agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
     }
@@ -430,7 +434,7 @@ void agent_reload(struct agent *agent)
     reconcile_begin_anew(agent->reconcile);
     agent->failures = 0;
     agent->paused_until_ns = 0;
-    agent->refused[0] = agent->inventory[0] = '\0';
+    agent->refused[0] = agent->inventory[0] = agent->chains[0] = '\0';
     agent->told = (struct told){0};
     agent_tell_inventory(agent);
     bool had_latest = reconcile_latest(agent->reconcile) != NULL;

@@ -52,6 +52,7 @@ struct agent {
         char observed[DIGEST_TEXT_MAX];
         char print[DIGEST_TEXT_MAX]; /* of result and problem too */
     } told;                          /* what the server heard last */
+    char chains[DIGEST_TEXT_MAX];    /* of the report of marks told last; "" = none */
     char refused[DIGEST_TEXT_MAX];   /* of the bytes of the last body that was no plan of ours */
     char inventory[DIGEST_TEXT_MAX]; /* identity of the last one told; "" = owed */
     struct hardware_rate inventory_rate;
@@ -60,6 +61,10 @@ struct agent {
     int64_t looked_ns; /* when it was looked at last; 0 = not yet */
     struct agent_stats stats;
 };
+
+/* marking.c: the marks of what stands, followed through the ports, when they are others than
+ * those that were told. */
+void agent_tell_chains(struct agent *agent);
 
 /* gap.c: the kernel announced a change; a pass over what stands ended. */
 void agent_gap_event(struct agent *agent);

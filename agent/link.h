@@ -25,6 +25,7 @@ void link_image_release(struct link_image *image);
 enum link_event {
     LINK_INVENTORY_DONE, /* the server has the inventory */
     LINK_STATE_DONE,
+    LINK_CHAINS_DONE,
     LINK_RECEIPT_DONE, /* the receipt was acknowledged, or can never be: give the next one */
     LINK_FLASH_DONE,   /* the last flash report was acknowledged, or can never be */
     LINK_WAITING,      /* a long poll for a plan was sent */
@@ -47,6 +48,7 @@ struct link_ops {
     void (*inventory)(struct link *link, const json_t *document);
     void (*state)(struct link *link, const json_t *document);
     void (*receipt)(struct link *link, const json_t *document);
+    void (*chains)(struct link *link, const json_t *document); /* NULL = nobody wants them */
     /* plan_tag() of the assignment that the agent last dealt with; "" = none. */
     void (*known)(struct link *link, const char *tag);
     /* flash_task_tag() of the task last dealt with; "" = none. Tasks are asked for from then on. */

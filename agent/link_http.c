@@ -23,6 +23,7 @@ enum channel_id {
     CHANNEL_FLASH_REPORT,
     CHANNEL_INVENTORY,
     CHANNEL_STATE,
+    CHANNEL_CHAINS,
     CHANNEL_PLAN,
     CHANNEL_FLASH,
     CHANNEL_COUNT,
@@ -40,6 +41,7 @@ static const struct channel_kind kinds[CHANNEL_COUNT] = {
     [CHANNEL_INVENTORY] = {"PUT", "/v1/agent/inventory", "inventory", LINK_INVENTORY_DONE, false,
                            false},
     [CHANNEL_STATE] = {"PUT", "/v1/agent/state", "state", LINK_STATE_DONE, false, false},
+    [CHANNEL_CHAINS] = {"PUT", "/v1/agent/chains", "marking chains", LINK_CHAINS_DONE, false, true},
     [CHANNEL_RECEIPT] = {"POST", "/v1/agent/receipts", "receipt", LINK_RECEIPT_DONE, false, false},
     [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", "plan", LINK_WAITING, true, false},
     [CHANNEL_FLASH] = {"GET", "", "flash task", LINK_FLASH_DONE, true, true},
@@ -329,6 +331,11 @@ static void link_state(struct link *link, const json_t *document)
     deliver(link, CHANNEL_STATE, document);
 }
 
+static void link_chains(struct link *link, const json_t *document)
+{
+    deliver(link, CHANNEL_CHAINS, document);
+}
+
 static void link_receipt(struct link *link, const json_t *document)
 {
     deliver(link, CHANNEL_RECEIPT, document);
@@ -424,6 +431,7 @@ static const struct link_ops http_ops = {
     .inventory = link_inventory,
     .state = link_state,
     .receipt = link_receipt,
+    .chains = link_chains,
     .known = link_known,
     .flash_known = link_flash_known,
     .flash_report = link_flash_report,

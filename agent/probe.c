@@ -8,8 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/json.h"
-#include "fleet/chain.h"
+#include "agent/marking.h"
 
 #define LINK_LOOK_NS (50 * NS_PER_MS)
 
@@ -71,26 +70,6 @@ static void ask_links(const struct probe *probe, struct receipt_probe *out)
                  "of %zu ports that were up %zu are down; the first is %s", up, down, first);
 }
 
-/* What the proof reads is looked at whether or not the plan manages it. */
-static enum err_code marking_view(const struct probe *probe, struct plan **out, struct err *err)
-{
-    OWN(plan) struct plan *view = NULL;
-    enum err_code code = plan_new(probe->plan->node, probe->plan->generation, &view, err);
-    for (size_t i = 0; code == ERR_OK && i < probe->port_count; i++) {
-        for (const char *const *name = chain_kinds; code == ERR_OK && *name != NULL; name++) {
-            struct plan_knob knob = {.kind = knob_kind_get(*name), .want = json_null()};
-            snprintf(knob.subject, sizeof(knob.subject), "%s", probe->ports[i].id);
-            if (!knob.kind->is_set) /* of those, all are seen */
-                code = plan_add(view, &knob, err);
-        }
-    }
-    if (code == ERR_OK)
-        code = plan_seal(view, err);
-    if (code == ERR_OK)
-        *out = GIVE(view);
-    return code;
-}
-
 static void tell_chains(const struct chain *chains, size_t count, struct receipt_probe *out)
 {
     size_t of[CHAIN_UNKNOWN + 1] = {0};
@@ -116,17 +95,10 @@ static void tell_chains(const struct chain *chains, size_t count, struct receipt
  */
 static void ask_marking(const struct probe *probe, struct receipt_probe *out)
 {
-    OWN(plan) struct plan *view = NULL;
-    OWN_STATE struct state state;
     struct err why = ERR_INIT;
     struct chain *chains = NULL;
     size_t count = 0;
-    state_init(&state);
-    enum err_code code = marking_view(probe, &view, &why);
-    if (code == ERR_OK)
-        code = dp_observe(probe->dp, view, &state, &why);
-    if (code == ERR_OK)
-        code = chain_prove(probe->plan, &state, &chains, &count, &why);
+    enum err_code code = marking_prove(probe->dp, probe->plan, &chains, &count, &why);
     if (code == ERR_OK)
         tell_chains(chains, count, out);
     else

@@ -116,21 +116,16 @@ enum err_code node_chains_put(struct db_tx *tx, const char *name, const char *ch
                     VALUES(TEXT(name), TEXT(chains), INT(tx->ro.now_us)), err);
 }
 
-enum err_code node_chains_list(struct db_ro *ro, const char *after, int limit, db_chains_fn *fn,
-                               void *arg, struct err *err)
+enum err_code node_chains_get(struct db_ro *ro, const char *name, db_chains_fn *fn, void *arg,
+                              struct err *err)
 {
-    enum err_code code = list_check(limit, err);
-    if (code != ERR_OK)
-        return code;
-    struct stmt s = stmt_start(ro->conn,
-                               "SELECT node, body, received_us FROM node_chains WHERE node > $1"
-                               " ORDER BY node LIMIT $2",
-                               VALUES(TEXT(text_or_empty(after)), INT(limit)), err);
-    bool wants_more = true;
-    while (wants_more && stmt_next(&s)) {
+    struct stmt s =
+        stmt_start(ro->conn, "SELECT node, body, received_us FROM node_chains WHERE node = $1",
+                   VALUES(TEXT(name)), err);
+    while (stmt_next(&s)) {
         struct db_chains chains = {
             .node = stmt_text(&s, 0), .body = stmt_text(&s, 1), .received_us = stmt_int(&s, 2)};
-        wants_more = fn(arg, &chains);
+        (void)fn(arg, &chains);
     }
     return stmt_end(&s);
 }

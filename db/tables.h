@@ -162,9 +162,9 @@ struct db_chains {
 typedef bool db_chains_fn(void *arg, const struct db_chains *chains);
 ERR_MUST_CHECK enum err_code node_chains_put(struct db_tx *tx, const char *name, const char *chains,
                                              struct err *err);
-/* By name. */
-ERR_MUST_CHECK enum err_code node_chains_list(struct db_ro *ro, const char *after, int limit,
-                                              db_chains_fn *fn, void *arg, struct err *err);
+/* At most one call; none when the node told none. */
+ERR_MUST_CHECK enum err_code node_chains_get(struct db_ro *ro, const char *name, db_chains_fn *fn,
+                                             void *arg, struct err *err);
 
 #define RECEIPTS_KEPT 100 /* a node; older ones are dropped when a new one comes */
 

@@ -1,5 +1,5 @@
 /*
- * fleet/chain.c - see chain.h. Called by the agent's self-test.
+ * fleet/chain.c - see chain.h. Called by the agent, after each pass and in its self-test.
  */
 #include "fleet/chain.h"
 
@@ -337,12 +337,26 @@ static int flower_dscp(const json_t *value)
     return number_in(json_object_get(match, "dscp"), DSCP_MAX, &dscp) ? (int)dscp : -1;
 }
 
-static const struct {
+/* The application's own: a number of 0..255 as text. */
+static int nccl_dscp(const json_t *value)
+{
+    const char *text = json_string_value(json_object_get(value, "NCCL_IB_TC"));
+    char *end;
+    if (text == NULL || *text < '0' || *text > '9')
+        return -1;
+    long tos = strtol(text, &end, 10);
+    return *end == '\0' && tos <= 255 ? (int)(tos >> TOS_DSCP_SHIFT) : -1;
+}
+
+static const struct source {
     const char *kind;
+    const char *name;  /* NULL = the kind's */
+    const char *where; /* the kind of which each knob is a port that is marked; NULL = its own */
     int (*dscp)(const json_t *value); /* -1 = it marks nothing */
 } sources[] = {
-    {"roce.tos", tos_dscp},
-    {"tc.flower", flower_dscp},
+    {"roce.tos", NULL, NULL, tos_dscp},
+    {"host.file", "NCCL_IB_TC", "dcb.app", nccl_dscp},
+    {"tc.flower", NULL, NULL, flower_dscp},
 };
 
 static bool is_listed(const struct chain *list, size_t count, const struct chain *one)
@@ -354,22 +368,47 @@ static bool is_listed(const struct chain *list, size_t count, const struct chain
     return false;
 }
 
-/* The chain of one knob of the plan; false = it gives no mark. */
-static bool prove_one(const struct plan *plan, const struct state *state,
-                      const struct plan_knob *knob, int (*dscp_of)(const json_t *value),
-                      struct chain *out)
+struct proof {
+    const struct plan *plan;
+    const struct state *state;
+    struct chain *list;
+    size_t count, room;
+};
+
+static int64_t label_of(const struct plan_knob *knob)
 {
-    int want = dscp_of(knob->want);
-    const json_t *live = live_of(state, knob->kind->name, knob->subject, knob->id);
-    if (want < 0)
-        return false;
-    *out = (struct chain){.dscp = want, .priority = -1, .traffic_class = -1, .buffer = -1};
-    snprintf(out->subject, sizeof(out->subject), "%s", knob->subject);
+    const char *slash = strchr(knob->id, '/');
+    char *end;
+    if (strcmp(knob->kind->name, "tc.flower") != 0 || slash == NULL)
+        return -1;
+    long label = strtol(slash + 1, &end, 10);
+    return end != slash + 1 && *end == '\0' && label >= 0 ? label : -1;
+}
+
+static void name_source(const struct source *source, const struct plan_knob *knob,
+                        struct chain *out)
+{
     if (knob->job[0] != '\0')
         snprintf(out->source, sizeof(out->source), "%s/%s", knob->tenant, knob->job);
     else
-        snprintf(out->source, sizeof(out->source), "%s", knob->kind->name);
-    int is = live == NULL ? -1 : dscp_of(live);
+        snprintf(out->source, sizeof(out->source), "%s",
+                 source->name != NULL ? source->name : source->kind);
+}
+
+/* Adds the chain of one knob of the plan on a port; nothing when it gives no mark. */
+static void prove_one(struct proof *proof, const struct source *source,
+                      const struct plan_knob *knob, const char *subject)
+{
+    int want = source->dscp(knob->want);
+    const json_t *live = live_of(proof->state, knob->kind->name, knob->subject, knob->id);
+    if (want < 0 || proof->count == proof->room)
+        return;
+    struct chain *out = &proof->list[proof->count];
+    *out = (struct chain){.dscp = want, .priority = -1, .traffic_class = -1, .buffer = -1};
+    out->label = label_of(knob);
+    snprintf(out->subject, sizeof(out->subject), "%s", subject);
+    name_source(source, knob, out);
+    int is = live == NULL ? -1 : source->dscp(live);
     struct chain_port port, wanted;
     if (live == NULL) {
         (void)ends(out, CHAIN_UNKNOWN, CHAIN_DSCP, "the port does not show what marks the packets");
@@ -377,29 +416,37 @@ static bool prove_one(const struct plan *plan, const struct state *state,
         (void)ends(out, CHAIN_BROKEN, CHAIN_DSCP, "packets are marked with DSCP %d, not %d", is,
                    want);
     } else {
-        chain_port_is(state, knob->subject, &port);
-        chain_port_wanted(plan, knob->subject, &wanted);
+        chain_port_is(proof->state, subject, &port);
+        chain_port_wanted(proof->plan, subject, &wanted);
         chain_follow(&port, &wanted, want, out);
     }
-    return true;
+    if (!is_listed(proof->list, proof->count, out))
+        proof->count++;
+}
+
+static void prove_knob(struct proof *proof, const struct source *source,
+                       const struct plan_knob *knob)
+{
+    const struct plan *plan = proof->plan;
+    if (source->where == NULL)
+        prove_one(proof, source, knob, knob->subject);
+    for (size_t i = 0; source->where != NULL && i < plan->knob_count; i++)
+        if (strcmp(plan->knobs[i].kind->name, source->where) == 0)
+            prove_one(proof, source, knob, plan->knobs[i].subject);
 }
 
 enum err_code chain_prove(const struct plan *plan, const struct state *state, struct chain **out,
                           size_t *out_count, struct err *err)
 {
-    size_t count = 0;
-    struct chain *list = calloc(plan->knob_count + 1, sizeof(*list));
-    if (list == NULL)
+    struct proof proof = {.plan = plan, .state = state, .room = 2 * plan->knob_count + 1};
+    proof.list = calloc(proof.room, sizeof(*proof.list));
+    if (proof.list == NULL)
         return err_nomem(err);
-    for (size_t i = 0; i < plan->knob_count; i++) {
-        const struct plan_knob *knob = &plan->knobs[i];
+    for (size_t i = 0; i < plan->knob_count; i++)
         for (size_t s = 0; s < sizeof(sources) / sizeof(sources[0]); s++)
-            if (strcmp(knob->kind->name, sources[s].kind) == 0 &&
-                prove_one(plan, state, knob, sources[s].dscp, &list[count]) &&
-                !is_listed(list, count, &list[count]))
-                count++;
-    }
-    *out = list;
-    *out_count = count;
+            if (strcmp(plan->knobs[i].kind->name, sources[s].kind) == 0)
+                prove_knob(&proof, &sources[s], &plan->knobs[i]);
+    *out = proof.list;
+    *out_count = proof.count;
     return ERR_OK;
 }

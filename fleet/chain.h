@@ -2,7 +2,8 @@
 /*
  * fleet/chain.h - the way of a packet's mark through a port: DSCP -> priority -> traffic class ->
  * PFC -> buffer, followed in what the port shows and held against what the plan wants. A lossless
- * job is lossless only when every hop of it is so. Pure; what the neighbour does is not seen here.
+ * job is lossless only when every hop of it is so. Pure; what the neighbour does is not seen here:
+ * fleet/chain_report.h.
  */
 
 #include "fleet/plan.h"
@@ -41,7 +42,8 @@ struct chain_port {
 
 struct chain {
     char subject[PORT_ID_SIZE];
-    char source[2 * NAME_SIZE];                /* "roce.tos", or "TENANT/JOB" */
+    char source[2 * NAME_SIZE];                /* "roce.tos", "NCCL_IB_TC", or "TENANT/JOB" */
+    int64_t label;                             /* of the job's flow table entry; -1 = none */
     int dscp, priority, traffic_class, buffer; /* -1 = not got so far */
     bool lossless;
     enum chain_verdict verdict;
@@ -67,8 +69,9 @@ void chain_follow(const struct chain_port *is, const struct chain_port *wanted, 
 extern const char *const chain_kinds[];
 
 /*
- * Every mark that the plan gives a port's traffic: roce.tos, and the DSCPs of jobs' flows (those of
- * one job and DSCP once). *out: malloc'ed, *out_count of them, in the plan's order.
+ * Every mark that the plan gives a port's traffic: roce.tos, NCCL's traffic class (on each port
+ * whose DSCP table is managed), and the DSCPs of jobs' flows (those of one job and DSCP once).
+ * *out: malloc'ed, *out_count of them, in the plan's order.
  */
 ERR_MUST_CHECK enum err_code chain_prove(const struct plan *plan, const struct state *state,
                                          struct chain **out, size_t *out_count, struct err *err);

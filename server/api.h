@@ -134,6 +134,8 @@ void api_agent_inventory(struct request *request);
 void api_agent_plan(struct request *request);
 void api_agent_receipt(struct request *request);
 void api_agent_state(struct request *request);
+void api_agent_chains(struct request *request);
+void api_node_chains(struct request *request);
 /* api_rollout_policy.c */
 void api_rollout_policy_get(struct request *request);
 void api_rollout_policy_put(struct request *request);

@@ -10,6 +10,7 @@
 #include "fleet/firmware.h"
 #include "fleet/switch.h"
 #include "server/api.h"
+#include "server/chains.h"
 #include "server/hardware.h"
 #include "server/page.h"
 #include "server/scan.h"
@@ -47,6 +48,8 @@ static enum err_code read_node(struct db_ro *ro, void *arg, struct err *err)
     enum err_code code = scan_fabric(ro, &look->fabric, err);
     if (code == ERR_OK)
         code = scan_inventories(ro, look->node, look_at_node, look, err);
+    if (code == ERR_OK)
+        code = chains_find(ro, look->node, &look->findings, err);
     return code == ERR_OK && look->findings.nomem ? err_nomem(err) : code;
 }
 
@@ -97,6 +100,7 @@ void api_node_findings(struct request *request)
 struct fleet_look {
     struct page *page;
     const struct app *app;
+    struct db_ro *ro;
     struct fabric *fabric;
     const char *rule;     /* NULL = all */
     const char *severity; /* NULL = all */
@@ -105,6 +109,8 @@ struct fleet_look {
     bool full;
     int rows; /* of this page of the store's switches */
     char last_switch[NAME_SIZE];
+    enum err_code code; /* of reading chains */
+    struct err *err;
 };
 
 static bool is_wanted(const struct fleet_look *look, const struct finding *finding)
@@ -132,7 +138,9 @@ static bool on_node(void *arg, const char *node, const struct inventory *invento
     OWN_FINDINGS struct finding_list findings;
     finding_list_init(&findings);
     hardware_check_node(look->app->compat, look->fabric, node, inventory, &findings);
-    return add_findings(look, node, &findings);
+    if (look->code == ERR_OK)
+        look->code = chains_find(look->ro, node, &findings, look->err);
+    return look->code == ERR_OK && add_findings(look, node, &findings);
 }
 
 static bool on_switch(void *arg, const struct db_switch *row)
@@ -174,12 +182,16 @@ static enum err_code read_all(struct db_ro *ro, struct page *page, struct err *e
         .rule = request_query(page->request, "rule"),
         .severity = request_query(page->request, "severity"),
         .after = -1,
+        .ro = ro,
+        .err = err,
     };
     if (sscanf(page->after, "%64s %d", look.owner, &look.after) != 2)
         look.owner[0] = '\0';
     enum err_code code = scan_fabric(ro, &look.fabric, err);
     if (code == ERR_OK && look.owner[0] != '~')
         code = scan_inventories(ro, look.owner, on_node, &look, err);
+    if (code == ERR_OK)
+        code = look.code;
     if (code == ERR_OK && !look.full)
         code = each_switch(ro, &look, err);
     fabric_free(look.fabric);
@@ -191,7 +203,7 @@ static bool is_rule(const struct compat *compat, const char *id)
     for (size_t i = 0; i < compat->rule_count; i++)
         if (strcmp(compat->rules[i].id, id) == 0)
             return true;
-    return strcmp(id, RULE_FIRMWARE_MINIMUM) == 0;
+    return strcmp(id, RULE_FIRMWARE_MINIMUM) == 0 || strcmp(id, RULE_MARKING_CHAIN) == 0;
 }
 
 static bool is_severity(const char *name)
@@ -210,7 +222,7 @@ void api_findings_list(struct request *request)
     if (rule != NULL && !is_rule(app->compat, rule)) {
         request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
                               "rule=%s is no hardware rule; GET /v1/compat lists them, and "
-                              "there is " RULE_FIRMWARE_MINIMUM,
+                              "there are " RULE_FIRMWARE_MINIMUM " and " RULE_MARKING_CHAIN,
                               rule);
         return;
     }

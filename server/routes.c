@@ -119,6 +119,7 @@ const struct route routes[] = {
     {"GET", N "/state", STAFF, 0, api_node_state, "node_state", none},
     {"GET", N "/inventory", STAFF, 0, api_node_inventory, "node_inventory", none},
     {"GET", N "/findings", STAFF, 0, api_node_findings, "node_findings", none},
+    {"GET", N "/chains", STAFF, 0, api_node_chains, "node_chains", none},
     {"GET", N "/receipts", STAFF, 0, api_node_receipts, "node_receipts", page},
 
     {"GET", "/v1/rollout-policy", STAFF, 0, api_rollout_policy_get, "rollout_policy_get", none},
@@ -213,6 +214,7 @@ const struct route routes[] = {
      none},
     {"GET", "/v1/agent/plan", AGENT, 0, api_agent_plan, "agent_plan", plan},
     {"POST", "/v1/agent/receipts", AGENT, AGENT_REPORT, api_agent_receipt, "agent_receipt", none},
+    {"PUT", "/v1/agent/chains", AGENT, AGENT_REPORT, api_agent_chains, "agent_chains", none},
     {"PUT", "/v1/agent/state", AGENT, AGENT_REPORT, api_agent_state, "agent_state", none},
     {"GET", N "/flash", AGENT, 0, api_flash_task, "flash_task", plan},
     {"POST", N "/flash/{task}:report", AGENT, ROUTE_JSON, api_flash_report, "flash_report", none},

@@ -360,6 +360,8 @@ SAMPLES = {
     "agent_receipt": Sample(status=201, before=a_receipt),
     "agent_state": Sample({"knobs": []}),
     "telemetry_post": Sample(before=counted, headers=telemetry.OCTETS),
+    "agent_chains": Sample({"version": 1, "node": "n1", "generation": 1, "digest": "sha256:" + "0" * 64,
+                            "chains": []}),
 }
 
 

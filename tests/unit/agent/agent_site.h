@@ -23,8 +23,8 @@ struct site {
     /* what the link saw */
     struct link_events events;
     bool started;
-    int inventories, states, receipts;
-    json_t *receipt, *state; /* the last ones */
+    int inventories, states, receipts, chain_reports;
+    json_t *receipt, *state, *chains; /* the last ones */
     char known[PLAN_TAG_SIZE];
     bool has_known;
     bool server; /* acknowledges receipts at once */
@@ -65,6 +65,14 @@ static inline void fake_receipt(struct link *link, const json_t *document)
     site->receipt = json_deep_copy(document);
 }
 
+static inline void fake_chains(struct link *link, const json_t *document)
+{
+    struct site *site = site_of(link);
+    site->chain_reports++;
+    json_decref(site->chains);
+    site->chains = json_deep_copy(document);
+}
+
 static inline void fake_known(struct link *link, const char *tag)
 {
     snprintf(site_of(link)->known, PLAN_TAG_SIZE, "%s", tag);
@@ -82,6 +90,7 @@ static const struct link_ops fake_ops = {
     .inventory = fake_inventory,
     .state = fake_state,
     .receipt = fake_receipt,
+    .chains = fake_chains,
     .known = fake_known,
     .free = fake_free,
 };
@@ -146,6 +155,7 @@ static inline void site_close(struct site *site)
         sleep_agent(site);
     json_decref(site->receipt);
     json_decref(site->state);
+    json_decref(site->chains);
     dp_free(site->dp);
     loop_free(site->loop);
     remove_folder(site->dir);

@@ -151,6 +151,46 @@ static void hostile_answers_are_refused_and_the_good_plan_stays(void **state)
     site_close(&site);
 }
 
+static const char *chain_text(const struct site *site, const char *key)
+{
+    const json_t *chains = json_object_get(site->chains, "chains");
+    assert_int_equal(json_array_size(chains), 1);
+    const char *text = json_string_value(json_object_get(json_array_get(chains, 0), key));
+    return text == NULL ? "" : text;
+}
+
+static void marks_are_followed_at_each_check_and_told_when_they_change(void **state)
+{
+    (void)state;
+    static const struct row marked[] = {
+        {"dcb.app", "sim.0/0", "", "[{\"dscp\":26,\"priority\":3}]", false, false},
+        {"dcb.ets", "sim.0/0", "", ETS("[10,20,30,40,0,0,0,0]"), false, false},
+        {"dcb.pfc", "sim.0/0", "", "{\"delay\":0,\"priorities\":[3]}", false, true},
+        {"roce.tos", "sim.0/0", "", "{\"mode\":\"RoCE v2\",\"tos\":106}", false, false},
+        {NULL, NULL, NULL, NULL, false, false},
+    };
+    struct site site;
+    site_open(&site);
+    assert_int_equal(site.chain_reports, 0); /* no plan, no marks */
+    assert_true(send_plan(&site, NODE, 1, marked));
+    assert_int_equal(site.chain_reports, 1);
+    assert_string_equal(chain_text(&site, "source"), "roce.tos");
+    assert_string_equal(chain_text(&site, "verdict"), "broken"); /* it is only watched */
+    assert_string_equal(chain_text(&site, "at"), "pfc");
+    acknowledge(&site);
+    poke(site.dp, "dcb.pfc", "sim.0/0", "", "{\"delay\":0,\"priorities\":[3]}");
+    turn(&site, 250);
+    assert_int_equal(site.chain_reports, 2);
+    assert_string_equal(chain_text(&site, "verdict"), "whole");
+    poke(site.dp, "dcb.app", "sim.0/0", "", "[]"); /* repaired in the same pass: no news */
+    turn(&site, 250);
+    assert_int_equal(site.chain_reports, 2);
+    sleep_agent(&site);
+    wake(&site);
+    assert_int_equal(site.chain_reports, 3); /* once in each life */
+    site_close(&site);
+}
+
 static void a_failed_plan_is_known_and_tried_again_on_reload(void **state)
 {
     (void)state;
@@ -461,6 +501,7 @@ int main(void)
         cmocka_unit_test(what_changes_while_a_node_works_is_no_part_of_its_identity),
         cmocka_unit_test(a_plan_is_applied_receipted_and_known),
         cmocka_unit_test(hostile_answers_are_refused_and_the_good_plan_stays),
+        cmocka_unit_test(marks_are_followed_at_each_check_and_told_when_they_change),
         cmocka_unit_test(a_failed_plan_is_known_and_tried_again_on_reload),
         cmocka_unit_test(drift_is_seen_by_its_event_repaired_and_told),
         cmocka_unit_test(observe_only_drift_is_told_once_and_not_repaired),

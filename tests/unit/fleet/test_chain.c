@@ -205,12 +205,52 @@ static void jobs_are_proven_by_their_flows_once(void **unused)
     assert_ok(chain_prove(plan, &state, &chains, &count, &err));
     assert_int_equal(count, 2);
     assert_string_equal(chains[0].source, "acme/nlp");
+    assert_int_equal(chains[0].label, 1);
     assert_int_equal(chains[0].dscp, 26);
     assert_int_equal(chains[0].verdict, CHAIN_WHOLE);
     assert_int_equal(chains[1].dscp, 27);
     assert_int_equal(chains[1].verdict, CHAIN_UNKNOWN);
     assert_int_equal(chains[1].at, CHAIN_DSCP);
     free(chains);
+}
+
+static void nccl_marks_every_port_whose_dscps_are_managed(void **unused)
+{
+    (void)unused;
+    static const char *const values[] = {"{'NCCL_IB_TC':'106'}", "{'NCCL_IB_TC':'x'}",
+                                         "{'NCCL_IB_TC':'256'}", "{'NCCL_DEBUG':'1'}"};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        struct err err = ERR_INIT;
+        OWN(plan) struct plan *plan = NULL;
+        OWN_STATE struct state state;
+        struct chain *chains = NULL;
+        size_t count = 0;
+        state_init(&state);
+        assert_ok(plan_new("n1", 7, &plan, &err));
+        struct plan_knob file = {.kind = knob_kind_get("host.file"),
+                                 .want = json_of(values[i]),
+                                 .subject = "host",
+                                 .id = "nccl.env"};
+        struct state_knob shown = {
+            .kind = file.kind, .live = json_of(values[i]), .subject = "host", .id = "nccl.env"};
+        assert_ok(plan_add(plan, &file, &err));
+        assert_ok(state_add(&state, &shown, &err));
+        want(plan, "dcb.app", "", "[{'dscp':26,'priority':3}]");
+        show(&state, "dcb.app", "", "[{'dscp':26,'priority':4}]");
+        assert_ok(plan_seal(plan, &err));
+        state_seal(&state);
+        assert_ok(chain_prove(plan, &state, &chains, &count, &err));
+        assert_int_equal(count, i == 0);
+        if (i == 0) {
+            assert_string_equal(chains[0].source, "NCCL_IB_TC");
+            assert_string_equal(chains[0].subject, P);
+            assert_int_equal(chains[0].dscp, 26);
+            assert_int_equal(chains[0].label, -1);
+            assert_int_equal(chains[0].at, CHAIN_PRIORITY);
+            assert_int_equal(chains[0].verdict, CHAIN_BROKEN);
+        }
+        free(chains);
+    }
 }
 
 static void hops_and_verdicts_have_names(void **unused)
@@ -231,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_value_of_another_form_is_unknown),
         cmocka_unit_test(pfc_on_other_priorities_leaves_the_mark_lossy),
         cmocka_unit_test(jobs_are_proven_by_their_flows_once),
+        cmocka_unit_test(nccl_marks_every_port_whose_dscps_are_managed),
         cmocka_unit_test(hops_and_verdicts_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
