@@ -28,7 +28,7 @@ void compile_pause(struct compile *c)
 static void stop_adapting(struct coalesce *want, unsigned has)
 {
     static const struct {
-        enum coalesce_id adaptive, frames, usecs;
+        int adaptive, frames, usecs; /* enum coalesce_id */
     } ways[] = {{COALESCE_ADAPTIVE_RX, COALESCE_RX_FRAMES, COALESCE_RX_USECS},
                 {COALESCE_ADAPTIVE_TX, COALESCE_TX_FRAMES, COALESCE_TX_USECS}};
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
