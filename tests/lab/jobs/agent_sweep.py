@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# lab: timeout=580
+"""kill -9 at KILL_POINTS moments spread over the change from one plan to another that differs in a knob of every
+kind. After each the files that undo lives on are whole, and a start makes the node one plan or the other, never
+between: without a server the plan that stands, with one the plan that it gives. Argument: the build folder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import agent_lab as lab
+from agent_lab import ok, sh
+
+KILL_POINTS = 24
+LEAST_POINTS = 3  # where a point takes minutes instead of seconds
+TIME_S = 440  # after the start of the job no new point is begun
+BEGIN = time.monotonic()
+
+CM = "/sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos"
+READERS = [  # none of the product's code
+    "dcbread solar0 | jq -cS '[.app,.ets,.maxrate_bps,.buffer,.pfc.enabled]'",
+    "cat /sys/class/net/solar0/mtu /proc/sys/net/solar/flow_steering /sys/kernel/mm/transparent_hugepage/enabled",
+    "cat /etc/modprobe.d/stellar.conf /etc/stellar/env/nccl.env",
+    "ethtool -c solar0 | grep rx-usecs:; ethtool -a solar0 | grep -E 'RX|TX'",
+    "cat /proc/sys/net/ipv4/conf/solar0/arp_announce /proc/sys/net/ipv4/conf/solar0/arp_ignore",
+    "devlink -j dev param show platform/solar_rdma.0 name dce_tcp_g | jq -cS .",
+    "devlink -j port function rate show platform/solar_rdma.0/stellar 2>/dev/null | jq -cS .",
+    "cat /sys/class/net/solar0/ecn/roce_np/cnp_dscp",
+    f"cat {CM}",
+    "tc -j qdisc show dev solar0 | jq -cS 'map(select(.root or .kind == \"clsact\") | .kind + .handle) | sort'",
+    "tc class show dev solar0 | sort", "tc filter show dev solar0 egress",
+]
+
+
+def picture():
+    return sh("; ".join(READERS)).stdout
+
+
+def files_are_whole():
+    """Every file of the state folder is there whole or not at all; whether a journal is."""
+    names = [n for n in os.listdir(site.work + "/state") if n.endswith(".json")]
+    for name in names:
+        json.loads(lab.read(f"{site.work}/state/{name}"))
+    return "journal.json" in names
+
+
+def standing():
+    return json.loads(lab.read(site.work + "/state/plan.json"))["generation"]
+
+
+def moved(first, second):
+    """Kinds that show another value in the second plan."""
+    was = {(k["kind"], k["subject"], k["id"]): k["want"] for k in first}
+    return {k["kind"] for k in second if was.get((k["kind"], k["subject"], k["id"])) != k["want"]}
+
+
+def converge(number, words):
+    """An agent with a server that gives the plan: the node is it."""
+    since = len(site.receipts)
+    site.give(plans[number])
+    site.start()
+    good = site.holds(plans[number], 90, since) and picture() == pictures[number]
+    if not good:
+        ok(False, words, f"{site.receipts[since:]}\n{picture()}\n--\n{pictures[number]}\n{site.log()}"[:6000])
+    return good
+
+
+site = lab.Site("/tmp/sweep", sys.argv[1])
+for command in ("modprobe rdma_cm", "modprobe rdma_rxe", "rdma link add rxe0 type rxe netdev solar0",
+                "ip link set solar0 up", "ip link set solar1 up"):
+    sh(command)
+state = site.state("solar0")
+knobs = {n: lab.ordered(lab.of_host(b) + lab.of_port(lab.PORT, b) + lab.shown(state, ["roce.cc", "dcb.buffer"], b))
+         for n, b in ((1, False), (2, True))}
+# In the second plan a class and its filter are others, so that things are removed and added too.
+for k in knobs[2]:
+    if k["id"] == "5e11:1a":
+        k["id"] = "5e11:1b"
+    if k["id"] == "egress/26":
+        k["id"], k["want"] = "egress/27", dict(k["want"], cookie="53544c520000001b0011223344556677")
+plans = {n: lab.seal(lab.ordered(knobs[n]), n) for n in knobs}
+kinds = {k["kind"] for k in knobs[1]}
+same = kinds - moved(knobs[1], knobs[2])
+lab.note(len(kinds), "kinds; the same in both plans:", sorted(same))
+shows = {k["kind"] for k in state["knobs"] if k["subject"] in (lab.PORT, "host") and not k.get("problem")}
+for kind in sorted(shows - kinds):
+    lab.skip(f"{kind} in the plans", "no value of it is known here")
+pictures, seconds = {}, {}
+for number in (1, 2, 1):
+    begin = time.monotonic()
+    since = len(site.receipts)
+    site.give(plans[number])
+    if site.child is None:
+        site.start()
+    ok(site.holds(plans[number], 90, since), f"plan {number} is applied", f"{site.receipts[since:]} {site.log()}"[:4000])
+    seconds[number] = site.receipts[-1]["apply_ns"] / 1e9
+    pictures.setdefault(number, picture())
+ok(pictures[1] != pictures[2], "others see that they are two")
+ok(picture() == pictures[1], "and that the first came back", f"{picture()}\n--\n{pictures[1]}")
+site.stop()
+
+begin, done, middle, failed = time.monotonic(), 0, 0, 0
+while done < KILL_POINTS and time.monotonic() - BEGIN < TIME_S and not failed:
+    before = standing()
+    target = 3 - before
+    site.give(plans[target])
+    site.start()
+    lab.until(60, lambda: os.path.exists(site.work + "/state/journal.json") or standing() == target)
+    # Neighbours are far apart, so that a sweep that is cut short has seen the whole change.
+    time.sleep(1.1 * seconds[target] * (done * 7 % KILL_POINTS) / KILL_POINTS)
+    site.stop(signal.SIGKILL)
+    words = f"killed at point {done + 1}"
+    middle += files_are_whole()
+    if done % 2 == 0:
+        once = subprocess.run([site.agent, "--node", "n1", "--devices", "solar0,solar1", "--state-dir", site.work + "/state",
+                               "--once"], capture_output=True, text=True)
+        now = standing()
+        good = once.returncode == 0 and picture() == pictures[now] and not files_are_whole()
+        if not good:
+            ok(False, f"{words}: without a server it is plan {now} again", f"{once}\n{picture()}\n--\n{pictures[now]}"[:6000])
+    else:
+        good = converge(target, f"{words}: the plan of the server")
+        site.stop()
+        good = good and not files_are_whole()
+    done += 1
+    failed += not good
+    lab.note(f"point {done}, {time.monotonic() - BEGIN:.0f} s after the start")
+lab.note(f"{done} points in {time.monotonic() - begin:.0f} s, {middle} in the middle of a change")
+ok(not failed, f"after a kill at each of {done} points the node is one plan or the other")
+ok(done >= LEAST_POINTS, f"at least {LEAST_POINTS} points were tried", done)
+ok(middle >= done // 3, "a third of them at least in the middle of a change", middle)
+lab.end()
