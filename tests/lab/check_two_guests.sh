@@ -1,0 +1,65 @@
+#!/bin/sh
+# Two guests on one wire: connections of rdma_cm carry the DSCP of the plan's roce.tos, counted by the peer.
+# Usage: check_two_guests.sh SRCDIR OBJDIR.
+set -u
+src=$1
+lab=$1/tests/lab/lab
+jobs=$1/tests/lab/jobs
+a=$2/lab/two-a.$$
+b=$2/lab/two-b.$$
+n=100 # behind those of the guest's own
+bad=0
+say() { # CODE TEXT
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then echo "ok $n - $2"; else bad=1 && echo "not ok $n - $2"; fi
+}
+sock=$(mktemp -d) || exit 1
+finish() {
+    [ ! -d "$a" ] || "$lab" down "$a"
+    [ ! -d "$b" ] || "$lab" down "$b"
+    rm -rf "$sock" "$a" "$b"
+}
+trap finish EXIT
+trap 'exit 126' INT TERM HUP
+
+"$lab" up --cache "$2/lab" --module no --name a --life 600 --wire "listen:$sock/wire" "$a" || exit $?
+"$lab" up --cache "$2/lab" --module no --name b --life 600 --wire "connect:$sock/wire" "$b" || exit $?
+rxe='modprobe -a ib_uverbs rdma_cm rdma_ucm rdma_rxe && rdma link add rxe0 type rxe netdev eth1'
+for guest in "$a" "$b"; do
+    "$lab" exec --timeout 60 "$guest" "$rxe" || exit 1
+done
+main=$("$lab" exec -d "$a" "cd '$jobs' && PYTHONDONTWRITEBYTECODE=1 exec python3 two_guests.py '$2'")
+"$lab" wait --timeout 450 "$a" "$main" &
+waiter=$!
+
+await() { # FILE PATTERN: a line of it; false after a minute and a half, or when the job has ended
+    for _ in $(seq 450); do
+        grep -qs "$2" "$1" && return 0
+        [ ! -s "$a/share/out/$main.rc" ] || return 1
+        sleep 0.2
+    done
+    return 1
+}
+peer() { # NAME DSCP*4 TEXT [OPTIONS]: what the peer saw during one run of the other guest
+    name=$1
+    want=$2
+    text=$3
+    shift 3
+    await "$a/share/$name.ready" ready || return 1
+    id=$("$lab" exec -d "$b" "exec python3 '$jobs/two_guests_peer.py' -n 100 $*")
+    await "$b/share/out/$id.out" listening || return 1
+    sleep 2 # rdma_cm's listening cannot be seen
+    : >"$a/share/$name.go"
+    "$lab" wait --timeout 150 "$b" "$id" >/dev/null 2>&1
+    counts=$(tail -n 1 "$b/share/out/$id.out")
+    echo "# $name: packets by DSCP * 4: $counts"
+    echo "$counts" | jq -e --arg want "$want" 'keys == [$want] and .[$want] >= 100' >/dev/null
+    say $? "$text"
+}
+peer before 0 'without a plan the peer sees DSCP 0' -R
+peer 106 104 'with a type of service of 106 the peer sees DSCP 26 and no other' -R
+peer 74 72 'with 74 the next connection has DSCP 18' -R
+wait "$waiter"
+say $? 'the guest with the agent found nothing wrong'
+[ $n -eq 104 ] || { echo "not ok 105 - all parts were run" && bad=1; }
+exit $bad
