@@ -68,8 +68,9 @@ struct dp_ops {
      * Does the first of `steps` (count >= 1), and with it as many of those behind it as go together
      * (one op, kind and port; DP_RUN_MAX), each as apply() would and in order, but read back all at
      * once. *out is set in every case. On failure the err is that of step out->failed, as apply's;
-     * steps behind it may stand, too: the caller takes [0, out->begun) back. Within the deadline of
-     * one call: a slow device gets fewer steps of a run. NULL: apply(), one at a time.
+     * steps behind it may stand, too: the caller takes [0, out->begun) back. To look, to change and
+     * to read back have the deadline of a call each; a slow device gets fewer steps of a run. NULL:
+     * apply(), one at a time.
      */
     enum err_code (*apply_run)(struct dp *dp, const struct plan_step *steps, size_t count,
                                struct dp_progress *out, struct err *err);

@@ -154,9 +154,9 @@ struct linux_knob {
     /* Sets; dp_linux reads back and compares. step->from is what is there now, NULL = nothing. */
     enum err_code (*apply)(struct dp_linux *dp, const struct dp_port *port,
                            const struct plan_step *step, struct err *err);
-    /* As apply, for several steps of one op on one port, until one fails or the time is over: *out
-     * as dp.h's, set in every case. begun 0 and ERR_OK: the first one is for apply() alone. NULL:
-     * they do not go together. */
+    /* As apply, for several steps of one op on one port, until one fails or half of DP_DEADLINE_MS
+     * is over: *out as dp.h's, set in every case. begun 0 and ERR_OK: the first one is for apply()
+     * alone. NULL: they do not go together. */
     enum err_code (*apply_run)(struct dp_linux *dp, const struct dp_port *port,
                                const struct plan_step *steps, size_t count, struct dp_progress *out,
                                struct err *err);

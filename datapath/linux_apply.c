@@ -213,6 +213,7 @@ static enum err_code run_collect(struct run *run, const struct state *state, str
 static enum err_code run_look(struct dp_linux *dp, const struct run *run, struct state *out,
                               struct err *err)
 {
+    linux_start_deadline(dp);
     enum err_code code = run->row->observe(dp, run->port, NULL, out, err);
     state_seal(out);
     return code;
@@ -241,8 +242,10 @@ static enum err_code run_change(struct dp_linux *dp, const struct run *run, stru
                                 struct err *err)
 {
     struct dp_progress did = {0};
+    nlx_set_budget(dp->route, 0); /* each batch has its deadline, and apply_run() ends in time */
     enum err_code code = run->row->apply_run(dp, run->port, run->todo, run->todo_count, &did, err);
     if (code == ERR_OK && did.begun == 0) {
+        linux_start_deadline(dp);
         code = apply_step(dp, run->row, run->port, &run->todo[0], err);
         did.begun = 1;
         did.failed = code == ERR_OK ? 1 : 0;
@@ -295,7 +298,10 @@ enum err_code linux_apply_run(struct dp *base, const struct plan_step *steps, si
         code = apply_step(dp, run.row, run.port, &steps[0], err);
         out->failed = code == ERR_OK ? 1 : 0;
     }
-    if (code != ERR_OK)
-        name_step(&steps[out->failed], run.port, err);
+    if (code == ERR_OK)
+        return ERR_OK;
+    if (out->begun <= out->failed) /* before anything was sent; a caller goes on behind it */
+        out->begun = out->failed + 1;
+    name_step(&steps[out->failed], run.port, err);
     return code;
 }
