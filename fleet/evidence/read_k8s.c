@@ -60,8 +60,8 @@ static void put_node(struct evidence_job *job, const struct yaml_part *part, con
                      const struct yaml_node *node)
 {
     size_t index = 0;
-    if (node->kind == YAML_SCALAR && node->block)
-        return; /* texts of several lines: scripts, files */
+    if (node->kind == YAML_SCALAR && (node->block || path[0] == '\0'))
+        return; /* texts of several lines (scripts, files); what has no name */
     if (node->kind == YAML_SCALAR) {
         put_scalar(job, path, node);
         return;

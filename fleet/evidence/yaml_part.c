@@ -46,6 +46,12 @@ static char *copy_lines(const struct evidence_job *job, size_t i, size_t end, si
     return text;
 }
 
+/* libyaml puts what is empty at the end behind the last line. */
+static size_t line_at(const struct yaml_part *part, size_t first, size_t line)
+{
+    return first + line < part->next ? first + line : part->next - 1;
+}
+
 struct build {
     yaml_document_t *document;
     struct yaml_part *part;
@@ -95,13 +101,14 @@ static int add_node(struct build *b, int index, const char *key, int depth)
     int self = (int)b->part->count++;
     bool again = b->used[index];
     b->used[index] = true;
-    b->part->nodes[self] = (struct yaml_node){.kind = YAML_SCALAR,
-                                              .key = key,
-                                              .text = "",
-                                              .line = b->first + from->start_mark.line,
-                                              .column = from->start_mark.column + 1,
-                                              .child = -1,
-                                              .next = -1};
+    b->part->nodes[self] =
+        (struct yaml_node){.kind = YAML_SCALAR,
+                           .key = key,
+                           .text = "",
+                           .line = line_at(b->part, b->first, from->start_mark.line),
+                           .column = from->start_mark.column + 1,
+                           .child = -1,
+                           .next = -1};
     if (from->type == YAML_SCALAR_NODE) {
         b->part->nodes[self].text = (const char *)from->data.scalar.value;
         b->part->nodes[self].block = from->data.scalar.style == YAML_LITERAL_SCALAR_STYLE ||
@@ -130,14 +137,15 @@ static bool build_tree(struct evidence_job *job, size_t first, struct yaml_part 
     return !b.failed && !job->nomem;
 }
 
-static void put_broken(struct evidence_job *job, size_t i, const yaml_parser_t *parser)
+static void put_broken(struct evidence_job *job, size_t i, const struct yaml_part *part,
+                       const yaml_parser_t *parser)
 {
-    size_t line = parser != NULL ? parser->problem_mark.line : 0;
+    size_t line = line_at(part, i, parser != NULL ? parser->problem_mark.line : 0);
     const char *problem = parser != NULL ? parser->problem : NULL;
     job_subject(job, "document");
-    put_finding(job, i + line, RULE_DOCUMENT_BROKEN,
+    put_finding(job, line, RULE_DOCUMENT_BROKEN,
                 "the document that begins at line %zu is no right YAML: %s at line %zu", i + 1,
-                problem != NULL ? problem : "it is too large", i + line + 1);
+                problem != NULL ? problem : "it is too large", line + 1);
 }
 
 static void load(struct evidence_job *job, size_t i, struct yaml_part *out)
@@ -158,7 +166,7 @@ static void load(struct evidence_job *job, size_t i, struct yaml_part *out)
         free(document);
     }
     if (!loaded) {
-        put_broken(job, i, &parser);
+        put_broken(job, i, out, &parser);
         out->count = 0;
     }
     yaml_parser_delete(&parser);
@@ -169,7 +177,7 @@ void yaml_part_read(struct evidence_job *job, size_t i, struct yaml_part *out)
     size_t len, end = find_end(job, i, &len);
     *out = (struct yaml_part){.next = end};
     if (len > YAML_BYTES_MAX) {
-        put_broken(job, i, NULL);
+        put_broken(job, i, out, NULL);
         return;
     }
     out->text = copy_lines(job, i, end, len);

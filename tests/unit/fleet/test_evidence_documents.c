@@ -232,6 +232,19 @@ static void a_device_plugin_has_resources_and_no_kind(void **unused)
         &(struct expected_fact){"device-plugin", "resourceList.0.selectors.vendors.0", "15b3", 0});
 }
 
+/* libyaml puts the value of a key that has none behind the last line. */
+static void what_stands_behind_the_end_has_the_last_line(void **unused)
+{
+    (void)unused;
+    OWN(evidence)
+    struct evidence *e = evidence_of_text(TEMPLATE "spec:\n  numVfs: 10\n  ? a\n");
+    assert_string_equal(e->kind, "k8s");
+    for (size_t i = 0; i < e->fact_count; i++)
+        assert_true(e->facts[i].line <= e->line_count);
+    OWN(evidence) struct evidence *broken = evidence_of_text(TEMPLATE "spec: [\n");
+    assert_true(broken->proofs[0].first_line <= broken->line_count);
+}
+
 /* An alias of an alias of ... is one node: a document does not grow by being read. */
 static void aliases_do_not_multiply(void **unused)
 {
@@ -256,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_case_of_letters_is_no_other_cable),
         cmocka_unit_test(lists_in_json_and_several_documents_are_objects),
         cmocka_unit_test(a_device_plugin_has_resources_and_no_kind),
+        cmocka_unit_test(what_stands_behind_the_end_has_the_last_line),
         cmocka_unit_test(aliases_do_not_multiply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
