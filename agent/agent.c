@@ -290,6 +290,9 @@ static void on_link_event(void *arg, enum link_event event)
     case LINK_FLASH_DONE:
         flash_reported(agent->flash);
         break;
+    case LINK_TELEMETRY_DONE:
+        agent_telemetry_done(agent);
+        break;
     case LINK_RECEIPT_DONE:
         agent->stats.receipts_done++;
         if (outbox_drop_first(&agent->outbox, &err))
@@ -353,9 +356,11 @@ enum err_code agent_new(struct loop *loop, const struct agent_config *config, st
         if (link != NULL)
             link->ops->free(link);
         flasher_free(config->flasher);
+        counters_free(config->counters);
         return err_nomem(err);
     }
     agent->flasher = config->flasher;
+    agent->counters = config->counters;
     agent->loop = loop;
     agent->dp = dp;
     agent->link = link;
@@ -379,6 +384,7 @@ void agent_free(struct agent *agent)
 {
     if (agent == NULL)
         return;
+    agent_telemetry_stop(agent);
     flash_free(agent->flash);
     flasher_free(agent->flasher);
     if (agent->link != NULL)
@@ -423,6 +429,7 @@ enum err_code agent_start(struct agent *agent, struct err *err)
     tell_known(agent);
     if (agent->flash != NULL)
         flash_start(agent->flash);
+    agent_telemetry_start(agent);
     watch_events(agent);
     arm_tick(agent);
     (void)err; /* a node that cannot be reached by its kernel still talks to its server */

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/own.h"
+#include "datapath/counters.h"
 #include "datapath/dp.h"
 #include "datapath/flash.h"
 
@@ -41,13 +42,15 @@ enum agent_event {
 };
 
 struct agent_config {
-    const char *node;          /* copied */
-    const char *state_dir;     /* copied; made when missing */
-    const char *boot_id;       /* copied; "" = unknown */
-    struct clock *clock;       /* borrowed */
-    int64_t check_ns;          /* 0 = AGENT_CHECK_NS; tests shorten it */
-    int64_t look_ns;           /* 0 = AGENT_LOOK_NS; tests shorten it */
-    struct flasher *flasher;   /* taken over, also on failure; NULL = no firmware is written */
+    const char *node;        /* copied */
+    const char *state_dir;   /* copied; made when missing */
+    const char *boot_id;     /* copied; "" = unknown */
+    struct clock *clock;     /* borrowed */
+    int64_t check_ns;        /* 0 = AGENT_CHECK_NS; tests shorten it */
+    int64_t look_ns;         /* 0 = AGENT_LOOK_NS; tests shorten it */
+    struct flasher *flasher; /* taken over, also on failure; NULL = no firmware is written */
+    /* Taken over, also on failure; NULL = no telemetry is sent. */
+    struct counters *counters;
     bool (*killed)(void *arg); /* see reconcile.h; NULL = none */
     void *killed_arg;
     void (*watch)(void *arg, enum agent_event event); /* benchmarks and tests; NULL = none */

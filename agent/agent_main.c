@@ -120,6 +120,16 @@ static enum err_code make_flasher(const struct agent_options *options, struct dp
     return flash_linux_new(&config, out, err);
 }
 
+static enum err_code make_counters(const struct agent_options *options, struct counters **out,
+                                   struct err *err)
+{
+    const struct counters_linux_config config = {.root = options->root};
+    if (options->once || options->server == NULL)
+        return ERR_OK;
+    return options->sim ? counters_sim_new(options->sim_ports, out, err)
+                        : counters_linux_new(&config, out, err);
+}
+
 static enum err_code make_link(const struct agent_options *options, struct loop *loop,
                                struct way **way, struct link **out, struct err *err)
 {
@@ -220,6 +230,7 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     OWN(agent) struct agent *agent = NULL;
     struct link *link = NULL;
     struct flasher *flasher = NULL;
+    struct counters *counters = NULL;
     char boot_id[BOOT_ID_SIZE];
     read_boot_id(options->root, boot_id);
     OWN(lldp_listen) struct lldp_listen *lldp = NULL;
@@ -234,9 +245,12 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         code = make_link(options, loop, &way, &link, err);
     if (code == ERR_OK)
         code = make_flasher(options, dp, starter, &flasher, err);
+    if (code == ERR_OK)
+        code = make_counters(options, &counters, err);
     struct agent_config config = {
         .node = options->node,
         .flasher = flasher,
+        .counters = counters,
         .state_dir = options->state_dir,
         .boot_id = boot_id,
         .clock = clock_system(),

@@ -10,6 +10,7 @@
 #include "agent/flash.h"
 #include "agent/keep.h"
 #include "agent/outbox.h"
+#include "agent/spool.h"
 
 struct agent {
     struct loop *loop;
@@ -26,6 +27,10 @@ struct agent {
     struct flasher *flasher; /* owned until flash is made */
     struct flash *flash;     /* NULL = no firmware is written */
     struct outbox outbox;
+    struct counters *counters; /* owned until collect is made */
+    struct collect *collect;   /* NULL = no telemetry is sent */
+    struct spool *spool;
+    bool telemetry_out; /* a batch is on its way */
     struct loop_timer *debounce, *tick, *trial;
     int64_t look_ns;        /* how often the timer of a trial is looked at */
     struct loop_fd *events; /* NULL = none, or lost until the next tick */
@@ -92,6 +97,14 @@ void agent_tell_refused(struct agent *agent, const char *body, size_t len, const
 
 /* A pass over what stands, or back from a trial that is over. */
 void agent_check(struct agent *agent, enum reconcile_cause cause);
+
+/* telemetry.c --------------------------------------------------------------------------------- */
+
+/* Begins to collect, when there is something to collect and a server to send it to. */
+void agent_telemetry_start(struct agent *agent);
+/* The batch on its way was acknowledged, or never will be. */
+void agent_telemetry_done(struct agent *agent);
+void agent_telemetry_stop(struct agent *agent);
 
 /* firmware.c ---------------------------------------------------------------------------------- */
 

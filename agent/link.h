@@ -26,9 +26,10 @@ enum link_event {
     LINK_INVENTORY_DONE, /* the server has the inventory */
     LINK_STATE_DONE,
     LINK_CHAINS_DONE,
-    LINK_RECEIPT_DONE, /* the receipt was acknowledged, or can never be: give the next one */
-    LINK_FLASH_DONE,   /* the last flash report was acknowledged, or can never be */
-    LINK_WAITING,      /* a long poll for a plan was sent */
+    LINK_RECEIPT_DONE,   /* the receipt was acknowledged, or can never be: give the next one */
+    LINK_FLASH_DONE,     /* the last flash report was acknowledged, or can never be */
+    LINK_TELEMETRY_DONE, /* the batch was acknowledged, or can never be: give the next one */
+    LINK_WAITING,        /* a long poll for a plan was sent */
 };
 
 /* What the link tells, from the loop; LINK_WAITING also from inside start() and known(). */
@@ -55,6 +56,8 @@ struct link_ops {
     void (*flash_known)(struct link *link, const char *tag);
     /* Deliver this of a task, and again until it is; a later one takes its place. */
     void (*flash_report)(struct link *link, const char *task, const json_t *document);
+    /* Deliver this batch (fleet/telemetry.h), copied, and again until it is. NULL: no telemetry. */
+    void (*telemetry)(struct link *link, const void *data, size_t len);
     /* Where the image of this id is to be had; asks nobody. The caller releases *out. */
     ERR_MUST_CHECK enum err_code (*image)(struct link *link, const char *id, struct link_image *out,
                                           struct err *err);

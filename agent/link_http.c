@@ -1,6 +1,6 @@
 /*
- * agent/link_http.c - see link_http.h: six channels, each with its own timer and its own back-off.
- * Made by agent_main and the benchmark, driven by the loop.
+ * agent/link_http.c - see link_http.h: eight channels, each with its own timer and its own
+ * back-off. Made by agent_main and the benchmark, driven by the loop.
  */
 #include "agent/link_http.h"
 
@@ -24,6 +24,7 @@ enum channel_id {
     CHANNEL_INVENTORY,
     CHANNEL_STATE,
     CHANNEL_CHAINS,
+    CHANNEL_TELEMETRY,
     CHANNEL_PLAN,
     CHANNEL_FLASH,
     CHANNEL_COUNT,
@@ -42,6 +43,7 @@ static const struct channel_kind kinds[CHANNEL_COUNT] = {
                            false},
     [CHANNEL_STATE] = {"PUT", "/v1/agent/state", "state", LINK_STATE_DONE, false, false},
     [CHANNEL_CHAINS] = {"PUT", "/v1/agent/chains", "marking chains", LINK_CHAINS_DONE, false, true},
+    [CHANNEL_TELEMETRY] = {"POST", "", "telemetry", LINK_TELEMETRY_DONE, false, true},
     [CHANNEL_RECEIPT] = {"POST", "/v1/agent/receipts", "receipt", LINK_RECEIPT_DONE, false, false},
     [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", "plan", LINK_WAITING, true, false},
     [CHANNEL_FLASH] = {"GET", "", "flash task", LINK_FLASH_DONE, true, true},
@@ -137,6 +139,8 @@ static void make_url(const struct channel *channel, char out[LINK_URL_MAX])
     size_t at = (size_t)len;
     if (channel->kind == &kinds[CHANNEL_FLASH])
         at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/flash", link->node);
+    if (channel->kind == &kinds[CHANNEL_TELEMETRY])
+        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/telemetry", link->node);
     if (channel->kind == &kinds[CHANNEL_FLASH_REPORT])
         at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/flash/%s:report",
                                link->node, link->flash_task);
@@ -176,6 +180,8 @@ static void send_now(struct channel *channel)
         .ca_file = link->ca_file,
         .cert_file = link->identity,
         .key_file = link->identity,
+        .content_type =
+            channel->kind == &kinds[CHANNEL_TELEMETRY] ? "application/octet-stream" : NULL,
         .body = channel->body,
         .body_len = channel->len,
         .deadline_ns = poll ? LINK_POLL_DEADLINE_NS : LINK_SEND_DEADLINE_NS,
@@ -303,12 +309,11 @@ static void on_done(void *arg, const struct http_response *response)
     send_all(link);
 }
 
-static void deliver(struct link *base, enum channel_id id, const json_t *document)
+/* Takes body; NULL = there was no memory for it. */
+static void deliver_bytes(struct link *base, enum channel_id id, char *body, size_t len)
 {
     struct link_http *link = (struct link_http *)base;
     struct channel *channel = &link->channels[id];
-    size_t len;
-    char *body = json_canonical(document, &len);
     if (body == NULL) {
         log_error("agent", "node %s: out of memory: the %s is not sent", link->node,
                   channel->kind->what);
@@ -319,6 +324,21 @@ static void deliver(struct link *base, enum channel_id id, const json_t *documen
     channel->len = len;
     channel->newer = channel->running;
     send_now(channel);
+}
+
+static void deliver(struct link *base, enum channel_id id, const json_t *document)
+{
+    size_t len = 0;
+    char *body = json_canonical(document, &len);
+    deliver_bytes(base, id, body, len);
+}
+
+static void link_telemetry(struct link *base, const void *data, size_t len)
+{
+    char *body = malloc(len + 1);
+    if (body != NULL)
+        memcpy(body, data, len);
+    deliver_bytes(base, CHANNEL_TELEMETRY, body, len);
 }
 
 static void link_inventory(struct link *link, const json_t *document)
@@ -435,6 +455,7 @@ static const struct link_ops http_ops = {
     .known = link_known,
     .flash_known = link_flash_known,
     .flash_report = link_flash_report,
+    .telemetry = link_telemetry,
     .image = link_image_get,
     .free = link_free,
 };

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * fleet/evidence/counter.h - one name for one counter, whoever counts it. Private to
- * fleet/evidence/.
+ * fleet/evidence/counter.h - one name for one counter, whoever counts it. For fleet/evidence/, and
+ * for datapath/counters_linux.c, which reads the same counters where they are.
  *
  * Drivers (mlx5, bnxt, ice, i40e, hns, ionic, rxe, irdma), sysfs, rdma and perfquery call the same
  * counter by other names. The table says what a name means; a name that it does not hold keeps its

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Telemetry: what nodes send comes back by node, queue pair, job and tenant, and to nobody else."""
+import os
+import subprocess
+import tempfile
 import time
 
-from lib import fixture, must, run
+from lib import arguments, fixture, must, run
 from telemetry import OCTETS, batch, steady
 
+WAIT_S = 90  # for two batches of an agent
 POST = "/v1/nodes/n1/telemetry"
 
 
@@ -88,5 +92,35 @@ def own_jobs_alone(tap, server):
         tap.status(server.get(path + "tenant=a", token=b), 404, f"{path} nor by its name")
 
 
+def an_agent_sends(tap, server):
+    """The whole way, with made traffic."""
+    token = server.node("sim1")
+    with tempfile.TemporaryDirectory() as state:
+        secret = os.path.join(state, "token")
+        with open(secret, "w", encoding="utf-8") as f:
+            f.write(token)
+        agent = subprocess.Popen([os.path.join(arguments().objdir, "stellar-agent"), "--provider", "sim", "--server",
+                                  f"http://127.0.0.1:{server.port}", "--node", "sim1", "--token-file",
+                                  secret, "--state-dir", state], stderr=subprocess.DEVNULL)
+        try:
+            end, items = time.monotonic() + WAIT_S, []
+            while not items and time.monotonic() < end:
+                time.sleep(0.2)
+                items = must(server.get("/v1/telemetry/latest?node=sim1&kind=qp&metric=tx_bytes"),
+                             200).json["items"]
+            first = {i["number"]: i["value"] for i in items}
+            grown = []
+            while not grown and time.monotonic() < end:
+                time.sleep(0.2)
+                items = must(server.get("/v1/telemetry/latest?node=sim1&kind=qp&metric=tx_bytes"),
+                             200).json["items"]
+                grown = [i["number"] for i in items if i["value"] > first[i["number"]]]
+        finally:
+            agent.terminate()
+            agent.wait(timeout=30)
+    tap.equal(sorted(set(grown)), list(range(17, 33)), "each queue pair of the node has grown")
+    tap.equal(agent.returncode, 0, "the agent ends cleanly")
+
+
 if __name__ == "__main__":
-    run([comes_back, refuses, own_jobs_alone])
+    run([comes_back, refuses, own_jobs_alone, an_agent_sends])

@@ -3,7 +3,27 @@
  * texts of bounded length that an inventory can hold.
  */
 #include "datapath/nl/rdma.h"
+#include "datapath/nl/rdma_stat.h"
 #include "tests/fuzz/message.h"
+
+static bool check_stat(void *arg, const struct rdma_stat *stat)
+{
+    (void)arg;
+    must(stat->value_count <= RDMA_STAT_VALUES_MAX);
+    for (size_t i = 0; i < stat->value_count; i++)
+        check_text(stat->values[i].name, sizeof(stat->values[i].name));
+    return true;
+}
+
+static void check_queue_pairs(const struct nlmsghdr *msg)
+{
+    static struct rdma_qp_list list;
+    list.count = 0;
+    if (rdma_decode_qps(msg, &list, NULL) == ERR_OK)
+        must(list.count <= RDMA_STAT_QPS_MAX);
+    if (rdma_decode_stats(msg, check_stat, NULL, NULL) != ERR_OK)
+        return;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -20,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const char *state = rdma_state_name(port.state);
         must(state == NULL || strlen(state) > 0);
     }
+    check_queue_pairs(msg);
     free(msg);
     return 0;
 }

@@ -25,6 +25,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "datapath/counters.h"
 #include "datapath/dp_linux.h"
 #include "datapath/lldp_listen.h"
 
@@ -292,10 +293,43 @@ static int times(struct dp *dp, int count)
     return 0;
 }
 
+/* One look at the counters: kind, device, number, pid, label, name, value, a line each. */
+struct counters_row {
+    char text[PORT_ID_SIZE + 96];
+};
+
+static void on_row(void *arg, enum telemetry_kind kind, const char *device,
+                   const struct telemetry_subject *subject)
+{
+    struct counters_row *row = arg;
+    snprintf(row->text, sizeof(row->text), "%s %s %u %u %u", telemetry_kind_name(kind), device,
+             subject->number, subject->pid, subject->label);
+}
+
+static void on_value(void *arg, const struct telemetry_name *name, int64_t value)
+{
+    printf("%s %s %lld\n", ((struct counters_row *)arg)->text, name->text, (long long)value);
+}
+
+static int show_counters(void)
+{
+    struct err err = ERR_INIT;
+    OWN(counters) struct counters *counters = NULL;
+    struct counters_row row = {""};
+    const struct counters_sink sink = {&row, on_row, on_value};
+    const struct counters_linux_config config = {.root = NULL};
+    if (counters_linux_new(&config, &counters, &err) ||
+        counters->ops->read(counters, 0, &sink, &err))
+        return fail("counters", &err);
+    return 0;
+}
+
 static int run(struct dp *dp, int argc, char **argv)
 {
     struct err err = ERR_INIT;
     const char *command = argc > 0 ? argv[0] : "";
+    if (strcmp(command, "counters") == 0 && argc == 1)
+        return show_counters();
     if (strcmp(command, "inventory") == 0) {
         json_t *inventory = NULL;
         return dp_inventory(dp, &inventory, &err) ? fail("inventory", &err) : print(inventory);
@@ -318,9 +352,10 @@ static int run(struct dp *dp, int argc, char **argv)
     for (size_t i = 0; argc == 2 && i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(command, commands[i]) == 0)
             return with_plan(dp, command, argv[1]);
-    fprintf(stderr, "usage: dpctl [--devices a,b] [--root DIR] inventory | observe [PLAN] | "
-                    "steps PLAN | check PLAN | apply PLAN | watch SECONDS | "
-                    "watch-inventory SECONDS | neighbours SECONDS | times N\n");
+    fprintf(stderr,
+            "usage: dpctl [--devices a,b] [--root DIR] inventory | counters | observe [PLAN] | "
+            "steps PLAN | check PLAN | apply PLAN | watch SECONDS | "
+            "watch-inventory SECONDS | neighbours SECONDS | times N\n");
     return 2;
 }
 

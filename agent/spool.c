@@ -1,0 +1,212 @@
+/*
+ * agent/spool.c - see spool.h.
+ */
+#include "agent/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/keep.h"
+#include "base/file.h"
+#include "fleet/telemetry.h"
+
+#define FOLDER "telemetry"
+
+struct spool_file {
+    uint64_t number; /* its name; growing */
+    size_t len;
+    int64_t times_us[2];
+};
+
+struct spool {
+    pthread_mutex_t lock;
+    char dir[KEEP_PATH_MAX];
+    struct spool_file files[SPOOL_FILES_MAX];
+    size_t count, bytes;
+    uint64_t next;
+    bool first_is_out; /* spool_first() gave it */
+};
+
+static bool file_path(const struct spool *spool, uint64_t number, char out[KEEP_PATH_MAX])
+{
+    int n = snprintf(out, KEEP_PATH_MAX, "%s/%020" PRIu64, spool->dir, number);
+    return n > 0 && n < KEEP_PATH_MAX;
+}
+
+static void remove_file(const struct spool *spool, uint64_t number)
+{
+    char path[KEEP_PATH_MAX];
+    if (file_path(spool, number, path))
+        unlink(path);
+}
+
+static void forget(struct spool *spool, size_t i)
+{
+    remove_file(spool, spool->files[i].number);
+    spool->bytes -= spool->files[i].len;
+    spool->count--;
+    memmove(&spool->files[i], &spool->files[i + 1], (spool->count - i) * sizeof(spool->files[0]));
+}
+
+/* What was left: the times stand in the batch itself. */
+static bool read_left(const struct spool *spool, struct telemetry_batch *batch,
+                      struct spool_file *file)
+{
+    char path[KEEP_PATH_MAX];
+    OWN(str) char *data = NULL;
+    if (!file_path(spool, file->number, path) ||
+        file_read(path, TELEMETRY_BODY_MAX, &data, &file->len, NULL) != ERR_OK ||
+        telemetry_decode((const uint8_t *)data, file->len, batch, NULL) != ERR_OK ||
+        batch->sample_count == 0)
+        return false;
+    file->times_us[0] = batch->start_us;
+    file->times_us[1] = telemetry_time_us(batch, batch->sample_count - 1);
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct spool_file *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static void load(struct spool *spool)
+{
+    struct telemetry_batch batch;
+    DIR *dir = opendir(spool->dir);
+    telemetry_batch_init(&batch);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        char *end;
+        struct spool_file file = {.number = strtoull(entry->d_name, &end, 10)};
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+            continue;
+        if (*end != '\0' || spool->count == SPOOL_FILES_MAX || !read_left(spool, &batch, &file)) {
+            unlinkat(dirfd(dir), entry->d_name, 0);
+            continue;
+        }
+        spool->bytes += file.len;
+        spool->files[spool->count++] = file;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    telemetry_batch_release(&batch);
+    qsort(spool->files, spool->count, sizeof(spool->files[0]), by_number);
+    spool->next = spool->count == 0 ? 1 : spool->files[spool->count - 1].number + 1;
+}
+
+enum err_code spool_new(const char *state_dir, struct spool **out, struct err *err)
+{
+    struct spool *spool = calloc(1, sizeof(*spool));
+    if (spool == NULL)
+        return err_nomem(err);
+    pthread_mutex_init(&spool->lock, NULL);
+    enum err_code code = keep_path(state_dir, FOLDER, spool->dir, err);
+    if (code == ERR_OK)
+        code = file_mkdirs(spool->dir, 0700, err);
+    if (code != ERR_OK) {
+        spool_free(spool);
+        return code;
+    }
+    load(spool);
+    *out = spool;
+    return ERR_OK;
+}
+
+void spool_free(struct spool *spool)
+{
+    if (spool == NULL)
+        return;
+    pthread_mutex_destroy(&spool->lock);
+    free(spool);
+}
+
+int64_t spool_last_us(struct spool *spool)
+{
+    pthread_mutex_lock(&spool->lock);
+    int64_t last_us = spool->count == 0 ? 0 : spool->files[spool->count - 1].times_us[1];
+    pthread_mutex_unlock(&spool->lock);
+    return last_us;
+}
+
+/* Not durable: what a loss of power leaves half is removed at the next start. */
+static enum err_code write_file(const char *path, const uint8_t *data, size_t len, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t n = fd < 0 ? -1 : write(fd, data, len);
+    int why = n < 0 ? errno : ENOSPC; /* a write that came short */
+    if (fd >= 0)
+        close(fd);
+    if (n == (ssize_t)len)
+        return ERR_OK;
+    unlink(path);
+    return err_set_errno(err, ERR_IO, why, "cannot write %s", path);
+}
+
+/* The first one may be on its way: it would come to the server after those behind it. */
+static void make_way(struct spool *spool, size_t len, struct spool_lost *lost)
+{
+    size_t oldest = spool->first_is_out ? 1 : 0;
+    while (spool->count > oldest &&
+           (spool->count == SPOOL_FILES_MAX || spool->bytes + len > SPOOL_BYTES_MAX)) {
+        const struct spool_file *file = &spool->files[oldest];
+        if (lost->from_us == 0)
+            lost->from_us = file->times_us[0];
+        lost->to_us = file->times_us[1];
+        forget(spool, oldest);
+    }
+}
+
+enum err_code spool_add(struct spool *spool, const uint8_t *data, size_t len,
+                        const int64_t times_us[2], struct spool_lost *out_lost, struct err *err)
+{
+    char path[KEEP_PATH_MAX];
+    *out_lost = (struct spool_lost){0};
+    pthread_mutex_lock(&spool->lock);
+    make_way(spool, len, out_lost);
+    struct spool_file file = {spool->next, len, {times_us[0], times_us[1]}};
+    enum err_code code = ERR_OK;
+    if (!file_path(spool, file.number, path))
+        code = err_set(err, ERR_LIMIT, "the state folder's path is too long");
+    if (code == ERR_OK)
+        code = write_file(path, data, len, err);
+    if (code == ERR_OK) {
+        spool->next++;
+        spool->bytes += len;
+        spool->files[spool->count++] = file;
+    }
+    pthread_mutex_unlock(&spool->lock);
+    return code;
+}
+
+bool spool_first(struct spool *spool, char **out, size_t *out_len)
+{
+    char path[KEEP_PATH_MAX];
+    bool found = false;
+    pthread_mutex_lock(&spool->lock);
+    spool->first_is_out = false;
+    while (!found && spool->count > 0) {
+        found = file_path(spool, spool->files[0].number, path) &&
+                file_read(path, TELEMETRY_BODY_MAX, out, out_len, NULL) == ERR_OK;
+        if (!found)
+            forget(spool, 0); /* somebody removed it */
+    }
+    spool->first_is_out = found;
+    pthread_mutex_unlock(&spool->lock);
+    return found;
+}
+
+void spool_drop(struct spool *spool)
+{
+    pthread_mutex_lock(&spool->lock);
+    if (spool->first_is_out && spool->count > 0)
+        forget(spool, 0);
+    spool->first_is_out = false;
+    pthread_mutex_unlock(&spool->lock);
+}

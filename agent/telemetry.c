@@ -1,0 +1,61 @@
+/*
+ * agent/telemetry.c - what was collected goes to the server, one batch at a time, the oldest first.
+ */
+#include <stdlib.h>
+
+#include "agent/agent_private.h"
+#include "agent/collect.h"
+#include "base/log.h"
+
+static void send_first(struct agent *agent)
+{
+    OWN(str) char *data = NULL;
+    size_t len;
+    if (agent->telemetry_out || !spool_first(agent->spool, &data, &len))
+        return;
+    agent->telemetry_out = true;
+    agent->link->ops->telemetry(agent->link, data, len);
+}
+
+static void on_ready(void *arg)
+{
+    send_first(arg);
+}
+
+void agent_telemetry_start(struct agent *agent)
+{
+    struct err err = ERR_INIT;
+    if (agent->counters == NULL || agent->link == NULL || agent->link->ops->telemetry == NULL)
+        return;
+    enum err_code code = spool_new(agent->state_dir, &agent->spool, &err);
+    if (code == ERR_OK) {
+        struct counters *counters = agent->counters;
+        agent->counters = NULL;
+        const struct collect_config config = {.node = agent->node,
+                                              .counters = counters,
+                                              .spool = agent->spool,
+                                              .clock = agent->clock,
+                                              .loop = agent->loop,
+                                              .ready = on_ready,
+                                              .arg = agent};
+        code = collect_new(&config, &agent->collect, &err);
+    }
+    if (code != ERR_OK) /* a node without telemetry still has its plan */
+        log_error("agent", "node %s: no telemetry: %s", agent->node, err.text);
+    else
+        send_first(agent);
+}
+
+void agent_telemetry_done(struct agent *agent)
+{
+    agent->telemetry_out = false;
+    spool_drop(agent->spool);
+    send_first(agent);
+}
+
+void agent_telemetry_stop(struct agent *agent)
+{
+    collect_free(agent->collect);
+    spool_free(agent->spool);
+    counters_free(agent->counters);
+}
