@@ -49,7 +49,7 @@ def operations(tap, args):
     limit = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     locations = []
     for _ in range(4):
-        begun = must(bring(server, archive(5000)), 202)
+        begun = must(bring(server, archive(20000)), 202)  # long enough to lose its room
         resource.prlimit(server.proc.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         operation = ended(server, begun.json["location"])
         tap.equal(operation["state"], "interrupted",

@@ -21,6 +21,7 @@ NATURAL = {
     "campaign_cancel": "a state", "flash_report": "the same report is known",
     "image_post": "the same bytes are unchanged", "agent_receipt": "the same receipt is known",
     "agent_enrol": "the same key gets its certificate again", "agent_renew": "the last one counts",
+    "telemetry_post": "the same batch is known",
     "session_post": "a cookie is given once", "user_password": "the last one counts"}
 ARCHIVE = {"format": "stellar-export", "version": 1,
            "content": {"tenants": [{"name": "imported", "tenant": {}}]}}
