@@ -198,6 +198,10 @@ void run_end(struct run *run)
 {
     struct reconcile *r = run->r;
     struct receipt *receipt = run->out->receipt;
+    /* A plan that the node is already at ends what another one failed at: that one is new again. */
+    if (!run->tried && run->cause == RECONCILE_PLAN && receipt->result == RECEIPT_UNCHANGED &&
+        r->budget.tries[BUDGET_PLAN].count > 0)
+        budget_good(&r->budget, BUDGET_PLAN);
     if (!run->tried || run->again)
         return;
     if (receipt->result != RECEIPT_ROLLED_BACK && receipt->result != RECEIPT_STUCK) {

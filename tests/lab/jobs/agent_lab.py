@@ -182,12 +182,12 @@ class Site:
                 self.answer(200, body)
 
             def do_PUT(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = self.rfile.read(int(self.headers["Content-Length"]))
                 with site.changed:
                     if self.path.endswith("receipts"):
-                        site.receipts.append(body)
+                        site.receipts.append(json.loads(body))
                     if self.path.endswith("inventory"):
-                        site.inventories.append(body)
+                        site.inventories.append(json.loads(body))
                     site.changed.notify_all()
                 self.answer(204)
 

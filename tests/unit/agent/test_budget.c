@@ -216,8 +216,15 @@ static void another_plan_is_tried(void **state)
     (void)state;
     struct site site;
     quarantine(&site);
+    dp_sim_fault_clear(site.dp);
+    assert_true(send_plan(&site, NODE, 2, plan_b));
+    assert_string_equal(last_result(&site), "quarantined");
+    acknowledge(&site);
     assert_true(send_plan(&site, NODE, 3, plan_a));
     assert_string_equal(last_result(&site), "unchanged");
+    acknowledge(&site);
+    assert_true(send_plan(&site, NODE, 4, plan_b)); /* after another one it is new again */
+    assert_string_equal(last_result(&site), "applied");
     site_close(&site);
 }
 
