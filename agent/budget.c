@@ -36,6 +36,32 @@ static json_t *tries_to_json(const struct budget_tries *tries)
     return GIVE(object);
 }
 
+static json_t *subject_to_json(const struct budget_subject *subject)
+{
+    OWN(json) json_t *object = json_object();
+    if (object == NULL || !write_text(object, "subject", subject->subject) ||
+        !write_member(object, "count", json_integer(subject->count)) ||
+        !write_text(object, "why", subject->why))
+        return NULL;
+    if (subject->quarantined_us != 0 &&
+        !write_member(object, "quarantined_us", json_integer(subject->quarantined_us)))
+        return NULL;
+    return GIVE(object);
+}
+
+static json_t *subjects_to_json(const struct budget *budget)
+{
+    OWN(json) json_t *tries = json_array();
+    OWN(json) json_t *object = json_object();
+    for (size_t i = 0; i < budget->subject_count; i++)
+        if (json_array_append_new(tries, subject_to_json(&budget->subjects[i])) != 0)
+            return NULL;
+    if (object == NULL || !write_text(object, "digest", budget->subjects_digest) ||
+        !write_member(object, "tries", json_incref(tries)))
+        return NULL;
+    return GIVE(object);
+}
+
 static enum err_code save(const struct budget *budget, struct err *err)
 {
     OWN(json) json_t *tries = json_object();
@@ -50,6 +76,8 @@ static enum err_code save(const struct budget *budget, struct err *err)
         !write_text(object, "boot", budget->boot) ||
         !write_member(object, "boots", json_integer(budget->boots)) ||
         !write_member(object, "tries", json_incref(tries)))
+        return err_nomem(err);
+    if (budget->subject_count > 0 && !write_member(object, "subjects", subjects_to_json(budget)))
         return err_nomem(err);
     return keep_write(budget->state_dir, BUDGET_FILE, object, err);
 }
@@ -72,6 +100,27 @@ static void tries_from_json(struct json_reader *r, struct budget_tries *out)
     out->count = (int)count;
 }
 
+static void subjects_from_json(struct json_reader *r, struct budget *out)
+{
+    const json_t *tries = NULL;
+    read_text(r, "digest", true, 1, out->subjects_digest, sizeof(out->subjects_digest));
+    json_reader_array(r, "tries", true, BUDGET_SUBJECTS_MAX, &tries);
+    for (size_t i = 0; i < json_array_size(tries); i++) {
+        struct budget_subject *one = &out->subjects[i];
+        struct json_reader element;
+        int64_t count = 0;
+        json_reader_element(r, "tries", i, json_array_get(tries, i), &element);
+        read_text(&element, "subject", true, 1, one->subject, sizeof(one->subject));
+        json_reader_int(&element, "count", true, 1, BUDGET_TRIES, &count);
+        read_text(&element, "why", false, 1, one->why, sizeof(one->why));
+        json_reader_int(&element, "quarantined_us", false, 1, INT64_MAX, &one->quarantined_us);
+        json_reader_end(&element);
+        one->count = (int)count;
+    }
+    out->subject_count = json_array_size(tries);
+    json_reader_end(r);
+}
+
 static enum err_code from_json(const json_t *document, struct budget *out, struct err *err)
 {
     OWN_FINDINGS struct finding_list findings;
@@ -91,6 +140,8 @@ static enum err_code from_json(const json_t *document, struct budget *out, struc
                 tries_from_json(&one, &out->tries[i]);
         json_reader_end(&tries);
     }
+    if (json_reader_object(&r, "subjects", false, &one))
+        subjects_from_json(&one, out);
     json_reader_end(&r);
     out->boots = (int)boots;
     enum err_code code = read_result(&findings, err);
@@ -208,9 +259,72 @@ bool budget_failed(struct budget *budget, enum budget_of of, const char *why)
     return last;
 }
 
+/* Subjects ------------------------------------------------------------------------------------ */
+
+static struct budget_subject *find(struct budget *budget, const char *subject)
+{
+    for (size_t i = 0; i < budget->subject_count; i++)
+        if (strcmp(budget->subjects[i].subject, subject) == 0)
+            return &budget->subjects[i];
+    return NULL;
+}
+
+bool budget_allows_subject(const struct budget *budget, const char *digest, const char *subject,
+                           char why[ERR_TEXT_MAX])
+{
+    if (strcmp(budget->subjects_digest, digest) != 0)
+        return true;
+    for (size_t i = 0; i < budget->subject_count; i++) {
+        const struct budget_subject *one = &budget->subjects[i];
+        if (strcmp(one->subject, subject) != 0 || one->count < BUDGET_TRIES)
+            continue;
+        snprintf(why, ERR_TEXT_MAX,
+                 "quarantined: %s is not put back until another plan comes or the node is "
+                 "released: it failed too often in a row: %.255s",
+                 subject, one->why);
+        return false;
+    }
+    return true;
+}
+
+bool budget_subject_failed(struct budget *budget, const char *digest, const char *subject,
+                           const char *why, bool *out_last)
+{
+    if (strcmp(budget->subjects_digest, digest) != 0) {
+        budget->subject_count = 0;
+        text_copy(budget->subjects_digest, sizeof(budget->subjects_digest), digest);
+    }
+    struct budget_subject *one = find(budget, subject);
+    if (one == NULL && budget->subject_count == BUDGET_SUBJECTS_MAX)
+        return false;
+    if (one == NULL) {
+        one = &budget->subjects[budget->subject_count++];
+        *one = (struct budget_subject){.count = 0};
+        text_copy(one->subject, sizeof(one->subject), subject);
+    }
+    one->count++;
+    text_copy(one->why, sizeof(one->why), why);
+    *out_last = one->count >= BUDGET_TRIES;
+    if (*out_last) {
+        one->quarantined_us = budget->clock->wall_us(budget->clock);
+        log_error("agent", "node %s: quarantined, %s is not put back any more: %s", budget->node,
+                  subject, why);
+    }
+    save_or_log(budget);
+    return true;
+}
+
+void budget_subject_good(struct budget *budget, const char *subject)
+{
+    struct budget_subject *one = find(budget, subject);
+    if (one != NULL)
+        *one = budget->subjects[--budget->subject_count];
+}
+
 void budget_release(struct budget *budget, int64_t attempt)
 {
-    bool had = budget->attempt != attempt || budget->boots != 0;
+    bool had = budget->attempt != attempt || budget->boots != 0 || budget->subject_count > 0;
+    budget->subject_count = 0;
     for (int i = 0; i < BUDGET_OF_COUNT; i++) {
         had = had || budget->tries[i].digest[0] != '\0';
         budget->tries[i] = (struct budget_tries){.count = 0};

@@ -5,22 +5,26 @@
  * node counts too.
  *
  *   {"version":1,"node","attempt","boot"?,"boots","tries":{"plan":{"digest","count","why"?,
- *    "quarantined_us"?},"standing":{...},"recovery":{...}}}
+ *    "quarantined_us"?},"standing":{...},"recovery":{...}},
+ *    "subjects"?:{"digest","tries":[{"subject","count","why"?,"quarantined_us"?}]}}
  *
  * A try is a change of the node that began; it ends well (the count is 0 again) or not. After
  * BUDGET_TRIES in a row of one plan that did not, or BUDGET_BOOTS boots of the node in a row
- * after which what stands was not held for BUDGET_HOLD_NS, nothing more of it is tried. It ends
- * with another plan or an operator's order (a plan whose `attempt` is another one).
+ * after which what stands was not held for BUDGET_HOLD_NS, nothing more of it is tried. A try to
+ * put back what stands that failed on one subject and was rolled back is that subject's: the others
+ * go on to be put back when it has used up its own. It ends with another plan or an operator's
+ * order (a plan whose `attempt` is another one).
  */
 
 #include "agent/journal.h"
 #include "agent/keep.h"
 #include "fleet/plan.h"
 
-#define BUDGET_FILE    "budget.json"
-#define BUDGET_TRIES   5
-#define BUDGET_BOOTS   5
-#define BUDGET_HOLD_NS (10 * 60 * NS_PER_S)
+#define BUDGET_FILE         "budget.json"
+#define BUDGET_TRIES        5
+#define BUDGET_BOOTS        5
+#define BUDGET_HOLD_NS      (10 * 60 * NS_PER_S)
+#define BUDGET_SUBJECTS_MAX 32 /* with a count of their own; others count for the plan */
 
 enum budget_of {
     BUDGET_PLAN = 0, /* the latest plan */
@@ -36,6 +40,13 @@ struct budget_tries {
     int64_t quarantined_us;       /* since when; 0 = it is not */
 };
 
+struct budget_subject {
+    char subject[PORT_ID_SIZE];
+    int count;              /* in a row, at least 1 */
+    char why[256];          /* of the last one */
+    int64_t quarantined_us; /* since when; 0 = it is not */
+};
+
 struct budget {
     const char *state_dir, *node; /* borrowed */
     struct clock *clock;          /* borrowed */
@@ -43,6 +54,9 @@ struct budget {
     char boot[BOOT_ID_SIZE];
     int boots; /* in a row, this one included */
     struct budget_tries tries[BUDGET_OF_COUNT];
+    char subjects_digest[DIGEST_TEXT_MAX]; /* of what stood when they failed */
+    struct budget_subject subjects[BUDGET_SUBJECTS_MAX];
+    size_t subject_count;
 };
 
 /* The borrowed members are set by the caller. No file is no tries; one that does not read back, or
@@ -66,6 +80,16 @@ ERR_MUST_CHECK enum err_code budget_begin(struct budget *budget, enum budget_of 
 void budget_good(struct budget *budget, enum budget_of of);
 /* It did not. True: that was the last one. */
 bool budget_failed(struct budget *budget, enum budget_of of, const char *why);
+
+/* Whether the subject of what stands may still be put back; if not, why[] says what happened. */
+bool budget_allows_subject(const struct budget *budget, const char *digest, const char *subject,
+                           char why[ERR_TEXT_MAX]);
+/* A try to put back what stands failed on the subject alone. *out_last: that was its last one.
+ * False: BUDGET_SUBJECTS_MAX others failed, nothing was counted. */
+bool budget_subject_failed(struct budget *budget, const char *digest, const char *subject,
+                           const char *why, bool *out_last);
+/* It was put back. In memory: budget_good() stores it. */
+void budget_subject_good(struct budget *budget, const char *subject);
 
 /* An operator's order, or anything else that begins anew. Errors are logged. */
 void budget_release(struct budget *budget, int64_t attempt);

@@ -116,14 +116,19 @@ void isolate_filter(const struct isolate *isolate, struct plan_steps *steps)
     steps->count = kept;
 }
 
+bool isolate_is_alone(const struct run *run)
+{
+    return isolate_applies(run) && run->out->receipt->result == RECEIPT_ROLLED_BACK &&
+           run->failed_subject[0] != '\0';
+}
+
 bool isolate_add(struct isolate *isolate, const struct run *run)
 {
     const struct receipt *receipt = run->out->receipt;
     bool others = false;
     for (size_t i = 0; i < run->steps.count; i++)
         others = others || strcmp(run->steps.items[i].subject, run->failed_subject) != 0;
-    if (!isolate_applies(run) || receipt->result != RECEIPT_ROLLED_BACK || !others ||
-        run->failed_subject[0] == '\0' || isolate->count == ISOLATE_MAX)
+    if (!isolate_is_alone(run) || !others || isolate->count == ISOLATE_MAX)
         return false;
     memcpy(isolate->subjects[isolate->count++], run->failed_subject, PORT_ID_SIZE);
     if (isolate->why[0] == '\0')
@@ -134,14 +139,18 @@ bool isolate_add(struct isolate *isolate, const struct run *run)
 void isolate_tell(const struct isolate *isolate, struct run *run)
 {
     struct receipt *receipt = run->out->receipt;
-    if (receipt == NULL ||
-        (isolate->count == 0 && run->unread.code == ERR_OK && run->refused.code == ERR_OK))
+    bool refused = run->unread.code != ERR_OK || run->refused.code != ERR_OK;
+    bool later = isolate->count > 0 || refused;
+    if (receipt == NULL || (!later && run->closed[0] == '\0'))
         return;
-    run->out->transient = true;
+    run->out->transient = run->out->transient || later;
     if (receipt->result == RECEIPT_UNCHANGED)
-        receipt->result = isolate->count > 0 ? RECEIPT_ROLLED_BACK : RECEIPT_REFUSED;
+        receipt->result = isolate->count > 0 ? RECEIPT_ROLLED_BACK
+                          : refused          ? RECEIPT_REFUSED
+                                             : RECEIPT_QUARANTINED;
     report_problem(receipt, "%s",
-                   isolate->count > 0           ? isolate->why
-                   : run->unread.code != ERR_OK ? run->unread.text
-                                                : run->refused.text);
+                   isolate->count > 0            ? isolate->why
+                   : run->unread.code != ERR_OK  ? run->unread.text
+                   : run->refused.code != ERR_OK ? run->refused.text
+                                                 : run->closed);
 }

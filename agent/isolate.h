@@ -37,9 +37,12 @@ void isolate_failed(struct run *run);
 /* Drops the steps of the subjects that are left alone. */
 void isolate_filter(const struct isolate *isolate, struct plan_steps *steps);
 
+/* Whether the run was rolled back because of its failed subject alone. */
+bool isolate_is_alone(const struct run *run);
+
 /* After a run that was rolled back: leaves the subject that failed alone too. False: there is
  * nothing else to be done, or ISOLATE_MAX are. */
 bool isolate_add(struct isolate *isolate, const struct run *run);
 
-/* The pass is over: what was left alone is told, and tried again later. */
+/* The pass is over: what was left alone is told; but for a quarantine it is tried again later. */
 void isolate_tell(const struct isolate *isolate, struct run *run);

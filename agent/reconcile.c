@@ -40,7 +40,7 @@
  *
  * What stands is re-asserted around what fails (isolate.h): a knob that cannot be read or is
  * refused is gone on without, a port that failed and was rolled back is left out of another
- * attempt.
+ * attempt, one that failed too often out of every pass.
  *
  * The order on disk makes every crash safe: the journal before the first change, plan.json or
  * confirm.json (a plan on trial) before the journal goes. A journal whose plan is the one that
@@ -78,9 +78,9 @@ static void run_release(struct run *run)
     plan_steps_release(&run->left_out);
 }
 
-/* *unread: the first knob that the state cannot tell of and that was gone on without. */
-static enum err_code diff(const struct run *run, const struct state *state, struct plan_steps *out,
-                          struct err *unread, struct err *err)
+/* What cannot be told of, or is in quarantine, is gone on without; the run knows the first. */
+static enum err_code diff(struct run *run, const struct state *state, struct plan_steps *out,
+                          struct err *err)
 {
     const struct reconcile *r = run->r;
     OWN(plan) struct plan *readable = NULL;
@@ -88,13 +88,14 @@ static enum err_code diff(const struct run *run, const struct state *state, stru
         return fallback_diff(run->plan, r->good, &r->confirm.undo, state, out, err);
     enum err_code code = ERR_OK;
     if (isolate_applies(run) && !isolate_is_blind(&run->steps, state))
-        code = isolate_readable(run->plan, state, &readable, unread, err);
+        code = isolate_readable(run->plan, state, &readable, &run->unread, err);
     if (code == ERR_OK)
         code = plan_diff(readable != NULL ? readable : run->plan, state, out, err);
     if (code == ERR_OK)
         code = origin_diff(&r->origin, run->plan, state, out, err);
     hold_filter(out, r->held);
     isolate_filter(run->isolate, out);
+    run_drop_closed(run, out);
     deviation_filter(out, &run->left_out);
     return code;
 }
@@ -110,7 +111,7 @@ static enum err_code look(struct run *run, bool *out_refused, struct err *err)
     struct err why = ERR_INIT;
     code = dp_observe(r->dp, run->view, &run->before, &why);
     if (code == ERR_OK)
-        code = diff(run, &run->before, &run->steps, &run->unread, &why);
+        code = diff(run, &run->before, &run->steps, &why);
     *out_refused = code != ERR_OK;
     if (*out_refused)
         return run_refuse(run, &why, true);
@@ -194,7 +195,7 @@ static enum err_code read_back(struct run *run, bool *out_strict, struct err *er
     struct err why = ERR_INIT;
     enum err_code code = dp_observe(r->dp, run->view, &run->after, &why);
     if (code == ERR_OK)
-        code = diff(run, &run->after, &left, &run->unread, &why);
+        code = diff(run, &run->after, &left, &why);
     if (code != ERR_OK) {
         report_problem(run->out->receipt, "written, but not read back: %s", why.text);
         for (size_t i = 0; i < run->steps.count; i++)

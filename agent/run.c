@@ -172,13 +172,33 @@ static const char *tried_digest(const struct run *run)
 bool run_is_closed(struct run *run)
 {
     char why[ERR_TEXT_MAX];
-    if (run->cause == RECONCILE_RETURN || (run->cause == RECONCILE_PLAN && run->steps.count == 0))
+    if (run->cause == RECONCILE_RETURN || (run->cause == RECONCILE_PLAN && run->steps.count == 0) ||
+        run->isolate->count > 0) /* within a pass that is a try already */
         return false;
     if (budget_allows(&run->r->budget, budget_of(run), tried_digest(run), why))
         return false;
     run->out->receipt->result = RECEIPT_QUARANTINED;
     report_problem(run->out->receipt, "%s", why);
     return true;
+}
+
+void run_drop_closed(struct run *run, struct plan_steps *steps)
+{
+    size_t kept = 0;
+    if (!isolate_applies(run))
+        return;
+    for (size_t i = 0; i < steps->count; i++) {
+        struct plan_step *step = &steps->items[i];
+        char why[ERR_TEXT_MAX];
+        if (budget_allows_subject(&run->r->budget, run->plan->digest, step->subject, why)) {
+            steps->items[kept++] = *step;
+            continue;
+        }
+        if (run->closed[0] == '\0')
+            memcpy(run->closed, why, sizeof(run->closed));
+        plan_step_release(step);
+    }
+    steps->count = kept;
 }
 
 enum err_code run_begin(struct run *run, struct err *err)
@@ -194,6 +214,29 @@ enum err_code run_begin(struct run *run, struct err *err)
     return ERR_OK;
 }
 
+/* True: that was the last try, of the plan or of the subject on which this pass ends. */
+static bool fail(struct run *run)
+{
+    struct budget *budget = &run->r->budget;
+    const char *why = run->out->receipt->problem;
+    bool last = false;
+    if (isolate_is_alone(run) &&
+        budget_subject_failed(budget, tried_digest(run), run->failed_subject, why, &last)) {
+        if (!run->again)
+            budget_good(budget, budget_of(run));
+        return last && !run->again;
+    }
+    return !run->again && budget_failed(budget, budget_of(run), why);
+}
+
+static void succeed(struct run *run)
+{
+    if (run->tried && isolate_applies(run))
+        for (size_t i = 0; i < run->steps.count; i++)
+            budget_subject_good(&run->r->budget, run->steps.items[i].subject);
+    budget_good(&run->r->budget, budget_of(run));
+}
+
 void run_end(struct run *run)
 {
     struct reconcile *r = run->r;
@@ -202,13 +245,13 @@ void run_end(struct run *run)
     if (!run->tried && run->cause == RECONCILE_PLAN && receipt->result == RECEIPT_UNCHANGED &&
         r->budget.tries[BUDGET_PLAN].count > 0)
         budget_good(&r->budget, BUDGET_PLAN);
-    if (!run->tried || run->again)
+    if (!run->tried && run->isolate->count == 0)
         return;
     if (receipt->result != RECEIPT_ROLLED_BACK && receipt->result != RECEIPT_STUCK) {
-        budget_good(&r->budget, budget_of(run));
+        succeed(run);
         return;
     }
-    if (!budget_failed(&r->budget, budget_of(run), receipt->problem))
+    if (!fail(run))
         return;
     char why[ERR_TEXT_MAX];
     memcpy(why, receipt->problem, sizeof(why));

@@ -22,6 +22,7 @@ struct run {
     struct plan_steps left_out; /* dropped knobs that cannot be given back, and isolate.h's */
     struct err unread, refused; /* isolate.h: the first knob that was gone on without; ERR_OK */
     char failed_subject[PORT_ID_SIZE]; /* on which the change went wrong; "" = none */
+    char closed[ERR_TEXT_MAX]; /* why the first subject in quarantine is left alone; "" = none is */
     struct isolate *isolate;
     bool again; /* the pass goes on without the subject that failed */
     bool tried; /* a try of the budget began */
@@ -56,6 +57,8 @@ void run_forget(struct run *run, const struct plan_steps *done, const struct sta
 
 /* Whether what would be done failed too often: then the receipt says so, and nothing is done. */
 bool run_is_closed(struct run *run);
+/* Drops the steps of what stands on subjects that failed too often. */
+void run_drop_closed(struct run *run, struct plan_steps *steps);
 /* The first change is next: the try is counted, durable. Nothing to count on the way back from a
  * trial. */
 ERR_MUST_CHECK enum err_code run_begin(struct run *run, struct err *err);

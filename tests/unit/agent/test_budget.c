@@ -109,6 +109,55 @@ static void boots_without_rest_are_counted(void **state)
     remove_folder(home.dir);
 }
 
+static void a_subject_has_tries_of_its_own(void **state)
+{
+    (void)state;
+    struct home home;
+    struct err err = ERR_INIT;
+    char why[ERR_TEXT_MAX];
+    bool last;
+    home_open(&home);
+    for (int i = 0; i < BUDGET_TRIES; i++) {
+        assert_true(budget_allows_subject(&home.budget, DIGEST_A, "p0", why));
+        assert_true(budget_subject_failed(&home.budget, DIGEST_A, "p1", "slow", &last));
+        budget_subject_good(&home.budget, "p1");
+        assert_true(budget_subject_failed(&home.budget, DIGEST_A, "p0", "no answer", &last));
+        assert_int_equal(last, i + 1 == BUDGET_TRIES);
+        home_load(&home);
+    }
+    assert_false(budget_allows_subject(&home.budget, DIGEST_A, "p0", why));
+    assert_contains(why, "p0 is not put back");
+    assert_contains(why, "no answer");
+    assert_true(budget_allows_subject(&home.budget, DIGEST_A, "p1", why));
+    assert_true(budget_allows_subject(&home.budget, DIGEST_B, "p0", why));
+    assert_true(budget_allows(&home.budget, BUDGET_STANDING, DIGEST_A, why));
+    budget_release(&home.budget, 1);
+    home_load(&home);
+    assert_true(budget_allows_subject(&home.budget, DIGEST_A, "p0", why));
+    assert_ok(budget_begin(&home.budget, BUDGET_STANDING, DIGEST_A, &err));
+    remove_folder(home.dir);
+}
+
+static void at_most_so_many_subjects_are_counted(void **state)
+{
+    (void)state;
+    struct home home;
+    char name[PORT_ID_SIZE];
+    bool last;
+    home_open(&home);
+    for (int i = 0; i < BUDGET_SUBJECTS_MAX; i++) {
+        snprintf(name, sizeof(name), "p%d", i);
+        assert_true(budget_subject_failed(&home.budget, DIGEST_A, name, "no", &last));
+    }
+    assert_false(budget_subject_failed(&home.budget, DIGEST_A, "more", "no", &last));
+    assert_true(budget_subject_failed(&home.budget, DIGEST_A, "p0", "no", &last));
+    home_load(&home);
+    assert_int_equal(home.budget.subject_count, BUDGET_SUBJECTS_MAX);
+    assert_true(budget_subject_failed(&home.budget, DIGEST_B, "more", "no", &last));
+    assert_int_equal(home.budget.subject_count, 1); /* of another plan */
+    remove_folder(home.dir);
+}
+
 static void a_damaged_or_foreign_file_is_set_aside(void **state)
 {
     (void)state;
@@ -121,6 +170,8 @@ static void a_damaged_or_foreign_file_is_set_aside(void **state)
         "{\"version\":1,\"node\":\"n1\",\"attempt\":0,\"boots\":0,\"tries\":{\"x\":{}}}",
         "{\"version\":1,\"node\":\"n1\",\"attempt\":0,\"boots\":0,\"tries\":{\"plan\":{\"digest\":"
         "\"" DIGEST_A "\",\"count\":6}}}",
+        "{\"version\":1,\"node\":\"n1\",\"attempt\":0,\"boots\":0,\"tries\":{},\"subjects\":{"
+        "\"digest\":\"" DIGEST_A "\",\"tries\":[{\"subject\":\"p0\",\"count\":6}]}}",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct home home;
@@ -312,6 +363,8 @@ int main(void)
         cmocka_unit_test(tries_are_counted_before_they_begin_and_kept),
         cmocka_unit_test(a_good_try_begins_the_count_anew),
         cmocka_unit_test(boots_without_rest_are_counted),
+        cmocka_unit_test(a_subject_has_tries_of_its_own),
+        cmocka_unit_test(at_most_so_many_subjects_are_counted),
         cmocka_unit_test(a_damaged_or_foreign_file_is_set_aside),
         cmocka_unit_test(a_plan_that_fails_is_tried_so_often_and_the_good_one_stays),
         cmocka_unit_test(an_order_lets_it_be_tried_again),

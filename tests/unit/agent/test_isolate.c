@@ -4,6 +4,7 @@
  */
 #include "agent_test.h"
 
+#include "agent/budget.h"
 #include "agent/isolate.h"
 #include "agent/reconcile.h"
 
@@ -211,6 +212,54 @@ static void a_single_port_that_fails_is_rolled_back_as_ever(void **state)
     node_close(&node);
 }
 
+/* Port 0 fails in each check; `others`: there is something else to put back each time. */
+static void fail_port_until_quarantine(struct node *node, bool others)
+{
+    struct outcome out;
+    fault(node, "fail:dcb.pfc");
+    poke(node->dp, "dcb.pfc", "sim.0/0", "", PFC_OTHER);
+    for (int i = 0; i < BUDGET_TRIES; i++) {
+        if (others)
+            poke(node->dp, "link.mtu", "sim.1/0", "", "1500");
+        run(node, RECONCILE_CHECK, &out);
+        assert_int_equal(out.receipt->result, others                 ? RECEIPT_DRIFT
+                                              : i + 1 < BUDGET_TRIES ? RECEIPT_ROLLED_BACK
+                                                                     : RECEIPT_QUARANTINED);
+        outcome_release(&out);
+    }
+}
+
+static void a_port_that_fails_too_often_is_quarantined_alone(void **state)
+{
+    (void)state;
+    for (int others = 0; others < 2; others++) {
+        struct node node;
+        struct outcome out;
+        node_open(&node);
+        fail_port_until_quarantine(&node, others);
+        dp_sim_fault_clear(node.dp);
+        run(&node, RECONCILE_CHECK, &out);
+        assert_int_equal(out.receipt->result, RECEIPT_QUARANTINED);
+        assert_contains(out.receipt->problem, "sim.0/0 is not put back");
+        assert_string_not_equal(out.receipt->observed, out.receipt->digest);
+        assert_false(out.transient);
+        outcome_release(&out);
+        poke(node.dp, "link.mtu", "sim.2/0", "", "1500");
+        run(&node, RECONCILE_CHECK, &out);
+        assert_int_equal(out.receipt->result, RECEIPT_DRIFT);
+        assert_contains(out.receipt->problem, "sim.0/0 is not put back");
+        assert_true(is_now(&node, "link.mtu", 2, "4200"));
+        assert_true(is_now(&node, "dcb.pfc", 0, PFC_OTHER));
+        outcome_release(&out);
+        reconcile_begin_anew(node.r);
+        run(&node, RECONCILE_CHECK, &out);
+        assert_int_equal(out.receipt->result, RECEIPT_DRIFT);
+        assert_string_equal(out.receipt->observed, out.receipt->digest);
+        outcome_release(&out);
+        node_close(&node);
+    }
+}
+
 static void a_new_plan_is_taken_whole_or_not_at_all(void **state)
 {
     (void)state;
@@ -244,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_port_that_fails_is_rolled_back_and_the_others_repaired),
         cmocka_unit_test(at_most_so_many_ports_are_left_alone),
         cmocka_unit_test(a_single_port_that_fails_is_rolled_back_as_ever),
+        cmocka_unit_test(a_port_that_fails_too_often_is_quarantined_alone),
         cmocka_unit_test(a_new_plan_is_taken_whole_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
