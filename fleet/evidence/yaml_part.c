@@ -137,20 +137,70 @@ static bool build_tree(struct evidence_job *job, size_t first, struct yaml_part 
     return !b.failed && !job->nomem;
 }
 
+/* problem: NULL = it is too large. of_part: the line of the document where it shows, from 0. */
 static void put_broken(struct evidence_job *job, size_t i, const struct yaml_part *part,
-                       const yaml_parser_t *parser)
+                       const char *problem, size_t of_part)
 {
-    size_t line = line_at(part, i, parser != NULL ? parser->problem_mark.line : 0);
-    const char *problem = parser != NULL ? parser->problem : NULL;
+    size_t line = line_at(part, i, of_part);
     job_subject(job, "document");
     put_finding(job, line, RULE_DOCUMENT_BROKEN,
                 "the document that begins at line %zu is no right YAML: %s at line %zu", i + 1,
                 problem != NULL ? problem : "it is too large", line + 1);
 }
 
+/* libyaml looks through all anchors at each one, and through all open brackets at each token: what
+ * has too many is found by its events, which end at the first that is too much. */
+static const char *find_excess(yaml_parser_t *parser, size_t *out_line)
+{
+    size_t depth = 0, anchors = 0, events = 0;
+    const char *excess = NULL;
+    bool over = false;
+    while (excess == NULL && !over) {
+        yaml_event_t event;
+        if (yaml_parser_parse(parser, &event) == 0)
+            return NULL; /* the loader tells what is wrong */
+        bool map = event.type == YAML_MAPPING_START_EVENT;
+        bool list = event.type == YAML_SEQUENCE_START_EVENT;
+        depth += map || list;
+        depth -= event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT;
+        anchors += (map && event.data.mapping_start.anchor != NULL) ||
+                   (list && event.data.sequence_start.anchor != NULL) ||
+                   (event.type == YAML_SCALAR_EVENT && event.data.scalar.anchor != NULL);
+        over = event.type == YAML_DOCUMENT_END_EVENT || event.type == YAML_STREAM_END_EVENT;
+        *out_line = event.start_mark.line;
+        yaml_event_delete(&event);
+        if (depth > YAML_DEPTH_MAX + 1)
+            excess = "it nests too deep";
+        else if (anchors > YAML_ANCHORS_MAX)
+            excess = "it has too many anchors";
+        else if (++events > YAML_EVENTS_MAX)
+            excess = "it has too many nodes";
+    }
+    return excess;
+}
+
+/* True when libyaml may load it: false and the finding else. */
+static bool is_bearable(struct evidence_job *job, size_t i, const struct yaml_part *part)
+{
+    yaml_parser_t parser;
+    size_t line = 0;
+    if (yaml_parser_initialize(&parser) == 0) {
+        job->nomem = true;
+        return false;
+    }
+    yaml_parser_set_input_string(&parser, (const unsigned char *)part->text, strlen(part->text));
+    const char *excess = find_excess(&parser, &line);
+    yaml_parser_delete(&parser);
+    if (excess != NULL)
+        put_broken(job, i, part, excess, line);
+    return excess == NULL;
+}
+
 static void load(struct evidence_job *job, size_t i, struct yaml_part *out)
 {
     yaml_parser_t parser;
+    if (!is_bearable(job, i, out))
+        return;
     yaml_document_t *document = calloc(1, sizeof(*document));
     if (document == NULL || yaml_parser_initialize(&parser) == 0) {
         free(document);
@@ -166,7 +216,7 @@ static void load(struct evidence_job *job, size_t i, struct yaml_part *out)
         free(document);
     }
     if (!loaded) {
-        put_broken(job, i, out, &parser);
+        put_broken(job, i, out, parser.problem, parser.problem_mark.line);
         out->count = 0;
     }
     yaml_parser_delete(&parser);
@@ -177,7 +227,7 @@ void yaml_part_read(struct evidence_job *job, size_t i, struct yaml_part *out)
     size_t len, end = find_end(job, i, &len);
     *out = (struct yaml_part){.next = end};
     if (len > YAML_BYTES_MAX) {
-        put_broken(job, i, out, NULL);
+        put_broken(job, i, out, NULL, 0);
         return;
     }
     out->text = copy_lines(job, i, end, len);

@@ -9,9 +9,11 @@
 
 #include "fleet/evidence/reader.h"
 
-#define YAML_NODES_MAX 20000             /* of one document */
-#define YAML_BYTES_MAX (2 * 1024 * 1024) /* the same; etcd takes no larger object */
-#define YAML_DEPTH_MAX 32
+#define YAML_NODES_MAX   20000             /* of one document */
+#define YAML_BYTES_MAX   (2 * 1024 * 1024) /* the same; etcd takes no larger object */
+#define YAML_DEPTH_MAX   32
+#define YAML_ANCHORS_MAX 100                  /* of one document */
+#define YAML_EVENTS_MAX  (4 * YAML_NODES_MAX) /* a pair is one node, its key an event */
 
 enum yaml_kind { YAML_SCALAR = 0, YAML_MAP, YAML_LIST };
 

@@ -3,6 +3,8 @@
  */
 #include "evidence_test.h"
 
+#include "fleet/evidence/yaml_part.h"
+
 #define BIOS   "bmc /redfish/v1/UpdateService/FirmwareInventory/BIOS"
 #define BMC    "bmc /redfish/v1/UpdateService/FirmwareInventory/BMC"
 #define FOLDER "bmc /redfish/v1/UpdateService/FirmwareInventory"
@@ -261,6 +263,40 @@ static void aliases_do_not_multiply(void **unused)
     assert_false(e->truncated);
 }
 
+static void expect_anchors(int count, bool is_broken)
+{
+    char text[8192] = TEMPLATE "a:\n";
+    for (int i = 0; i < count; i++) {
+        size_t len = strlen(text);
+        snprintf(text + len, sizeof(text) - len, "- &a%d x\n", i);
+    }
+    OWN(evidence) struct evidence *e = evidence_of_text(text);
+    assert_int_equal(evidence_finding(e, "document-broken", NULL) != NULL, is_broken);
+}
+
+/* `depth` collections in all: the document's own is one. */
+static void expect_depth(int depth, bool is_broken)
+{
+    char text[4096] = TEMPLATE "a: ";
+    for (int i = 1; i < depth; i++)
+        strcat(text, "[");
+    for (int i = 1; i < depth; i++)
+        strcat(text, "]");
+    strcat(text, "\n");
+    OWN(evidence) struct evidence *e = evidence_of_text(text);
+    assert_int_equal(evidence_finding(e, "document-broken", NULL) != NULL, is_broken);
+}
+
+/* The parser's work grows with their square. */
+static void anchors_and_depth_have_a_limit(void **unused)
+{
+    (void)unused;
+    expect_anchors(YAML_ANCHORS_MAX, false);
+    expect_anchors(YAML_ANCHORS_MAX + 1, true);
+    expect_depth(YAML_DEPTH_MAX + 1, false);
+    expect_depth(YAML_DEPTH_MAX + 2, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_device_plugin_has_resources_and_no_kind),
         cmocka_unit_test(what_stands_behind_the_end_has_the_last_line),
         cmocka_unit_test(aliases_do_not_multiply),
+        cmocka_unit_test(anchors_and_depth_have_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
