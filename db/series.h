@@ -83,6 +83,10 @@ struct series_query {
     int64_t number;         /* -1 = all */
     const uint32_t *labels; /* rows of these jobs alone; NULL = all rows */
     size_t label_count;     /* 0 with labels: nothing */
+    /* Of these rows those alone whose label the node may claim; NULL = all. Called on the thread
+     * that answers, may not call the series. */
+    bool (*owns)(void *owns_arg, const char *node, uint32_t label);
+    void *owns_arg;
     const char *metrics[SERIES_METRICS_MAX];
     size_t metric_count; /* 0 = all */
     int64_t from_us, to_us;

@@ -41,13 +41,15 @@ static bool has_label(const struct series_query *query, uint32_t label)
     return query->labels == NULL;
 }
 
-static bool wants_row(const struct series_query *query, const struct telemetry_subject *subject,
-                      const char *device)
+/* node may be NULL without query->owns. */
+static bool wants_row(const struct series_query *query, const char *node,
+                      const struct telemetry_subject *subject, const char *device)
 {
     return (query->kind < 0 || query->kind == (int)subject->kind) &&
            (query->number < 0 || query->number == (int64_t)subject->number) &&
            (query->device == NULL || strcmp(query->device, device) == 0) &&
-           has_label(query, subject->label);
+           has_label(query, subject->label) &&
+           (query->owns == NULL || query->owns(query->owns_arg, node, subject->label));
 }
 
 static bool wants_metric(const struct series_query *query, const char *name)
@@ -190,9 +192,20 @@ static void take_values(struct hunt *hunt, int64_t at, const int64_t *values)
     }
 }
 
+static const char *owner_of(struct hunt *hunt, uint32_t node)
+{
+    if (hunt->query->owns == NULL)
+        return NULL;
+    pthread_mutex_lock(&hunt->series->lock);
+    const char *name = hunt->series->picture.node_names.items[node];
+    pthread_mutex_unlock(&hunt->series->lock);
+    return name;
+}
+
 static enum err_code take_batch(struct hunt *hunt, uint32_t node, struct err *err)
 {
     const struct telemetry_batch *batch = &hunt->batch;
+    const char *owner = owner_of(hunt, node);
     enum err_code code = ERR_OK;
     if (hunt->tier != SERIES_RAW && batch->sample_count != 4)
         return ERR_OK;
@@ -201,7 +214,7 @@ static enum err_code take_batch(struct hunt *hunt, uint32_t node, struct err *er
     for (size_t i = 0; code == ERR_OK && i < batch->row_count; i++) {
         const struct telemetry_row *row = &batch->rows[i];
         const char *device = batch->devices[row->subject.device];
-        if (!wants_row(hunt->query, &row->subject, device))
+        if (!wants_row(hunt->query, owner, &row->subject, device))
             continue;
         for (uint32_t c = row->first; code == ERR_OK && c < row->first + row->count; c++) {
             const struct telemetry_name *name = &batch->names[batch->columns[c].name];
@@ -286,7 +299,7 @@ static enum err_code take_row_sums(struct hunt *hunt, uint32_t number, const str
                                               .label = row->label};
     const char *device = picture->devices.items[row->device];
     enum err_code code = ERR_OK;
-    if (!wants_row(hunt->query, &subject, device))
+    if (!wants_row(hunt->query, picture->node_names.items[number], &subject, device))
         return ERR_OK;
     for (uint32_t i = 0; code == ERR_OK && i < row->count; i++) {
         const struct series_metric *metric = &row->metrics[i];
@@ -446,7 +459,7 @@ static bool tell_row(const struct series_picture *picture, uint32_t number,
                                               .label = row->label};
     const char *device = picture->devices.items[row->device];
     if (row->last_us + SERIES_STALE_US < picture->nodes[number].last_us ||
-        !wants_row(query, &subject, device))
+        !wants_row(query, picture->node_names.items[number], &subject, device))
         return true;
     for (uint32_t i = 0; i < row->count; i++) {
         const struct series_metric *metric = &row->metrics[i];

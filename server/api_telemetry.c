@@ -141,7 +141,7 @@ static void on_history(void *arg, enum err_code code, const struct series_answer
             put_history(out, answer);
         reply_text(ask->request, out, &text, &len);
     }
-    free(ask);
+    telemetry_ask_free(ask);
 }
 
 static void ask_history(struct telemetry_ask *ask)
@@ -151,7 +151,7 @@ static void ask_history(struct telemetry_ask *ask)
     if (series_query(app->series, &ask->query, on_history, ask, &err) == ERR_OK)
         return;
     request_reply_err(ask->request, &err);
-    free(ask);
+    telemetry_ask_free(ask);
 }
 
 struct latest {
@@ -192,7 +192,7 @@ static void ask_latest(struct telemetry_ask *ask)
         fprintf(latest.out, "],\"truncated\":%s}", latest.truncated ? "true" : "false");
     }
     reply_text(ask->request, latest.out, &text, &len);
-    free(ask);
+    telemetry_ask_free(ask);
 }
 
 /* Whose rows, then the question itself --------------------------------------------------------- */
@@ -211,11 +211,14 @@ static void on_labels(void *arg, enum err_code code, const struct err *err)
         request_reply_problem(ask->request, 404, "not-found", NULL, NULL,
                               "the job '%s' is not placed", ask->job);
     else if (ask->too_many_labels)
-        request_reply_problem(ask->request, 422, "limit", NULL, NULL,
-                              "the tenant has more than %d jobs: name one", SERIES_LABELS_MAX);
+        request_reply_problem(
+            ask->request, 422, "limit", NULL, NULL,
+            "the tenant has more than %d jobs, or they are on more than %d nodes: "
+            "name one",
+            SERIES_LABELS_MAX, TELEMETRY_PLACES_MAX);
     else
         request_reply_err(ask->request, err);
-    free(ask);
+    telemetry_ask_free(ask);
 }
 
 static void start(struct request *request, bool history)
@@ -227,14 +230,14 @@ static void start(struct request *request, bool history)
         return;
     ask->request = request;
     if (!telemetry_ask_read(ask, history)) {
-        free(ask);
+        telemetry_ask_free(ask);
         return;
     }
     if (ask->tenant[0] == '\0') {
         on_labels(ask, ERR_OK, &err);
     } else if (db_read(app->db, telemetry_ask_labels, on_labels, ask, &err) != ERR_OK) {
         request_reply_err(request, &err);
-        free(ask);
+        telemetry_ask_free(ask);
     }
 }
 

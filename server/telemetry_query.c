@@ -99,6 +99,52 @@ static bool read_times(struct telemetry_ask *ask)
     return true;
 }
 
+static int compare_name(const void *key, const void *row)
+{
+    return strcmp(key, row);
+}
+
+static bool is_selected(struct app *app, const struct placement *placement, const char *node)
+{
+    if (placement->selector_count == 0)
+        return false;
+    OWN(json) json_t *item = status_get(app->status, node, 0, &(int64_t){0});
+    const json_t *labels = json_object_get(item, "labels");
+    bool is = item != NULL;
+    for (size_t i = 0; is && i < placement->selector_count; i++) {
+        const struct label_pair *wanted = &placement->selector[i];
+        const char *value = json_string_value(json_object_get(labels, wanted->key));
+        is = value != NULL && strcmp(value, wanted->value) == 0;
+    }
+    return is;
+}
+
+static bool is_placed(const struct telemetry_ask *ask, const char *node, uint32_t label)
+{
+    size_t i = 0;
+    while (i < ask->query.label_count && ask->labels[i] != label)
+        i++;
+    if (i == ask->query.label_count)
+        return false;
+    const struct placement *placement = ask->placements[i];
+    bool named =
+        placement->node_count > 0 && bsearch(node, placement->nodes, placement->node_count,
+                                             sizeof(placement->nodes[0]), compare_name) != NULL;
+    return named || is_selected(request_app(ask->request), placement, node);
+}
+
+/* Rows of one node and job come one after another: the last answer is kept. */
+static bool owns(void *arg, const char *node, uint32_t label)
+{
+    struct telemetry_ask *ask = arg;
+    if (ask->owner_label != label || strcmp(ask->owner_node, node) != 0) {
+        ask->owner_is = is_placed(ask, node, label);
+        ask->owner_label = label;
+        snprintf(ask->owner_node, sizeof(ask->owner_node), "%s", node);
+    }
+    return ask->owner_is;
+}
+
 /* A tenant's caller hears of no other tenant, and of no node. */
 static bool read_owner(struct telemetry_ask *ask)
 {
@@ -129,6 +175,8 @@ static bool read_owner(struct telemetry_ask *ask)
     snprintf(ask->tenant, sizeof(ask->tenant), "%s", tenant);
     snprintf(ask->job, sizeof(ask->job), "%s", job == NULL ? "" : job);
     ask->query.labels = ask->labels;
+    ask->query.owns = owns;
+    ask->query.owns_arg = ask;
     return true;
 }
 
@@ -149,15 +197,35 @@ bool telemetry_ask_read(struct telemetry_ask *ask, bool times)
     return true;
 }
 
-static bool on_placement(void *arg, const struct db_placement *placement)
+static bool on_placement(void *arg, const struct db_placement *row)
 {
     struct telemetry_ask *ask = arg;
-    if (ask->query.label_count == SERIES_LABELS_MAX) {
+    size_t at = ask->query.label_count;
+    OWN(json) json_t *body = json_loads(row->body, 0, NULL);
+    OWN(placement) struct placement *placement = NULL;
+    if (at == SERIES_LABELS_MAX) {
         ask->too_many_labels = true;
         return false;
     }
-    ask->labels[ask->query.label_count++] = placement->label;
+    if (body == NULL || placement_from_json(body, row->tenant, row->job, row->label, &placement,
+                                            NULL, NULL) != ERR_OK)
+        return true; /* one that does not read any more is on no node */
+    ask->places += placement->node_count;
+    if (ask->places > TELEMETRY_PLACES_MAX) {
+        ask->too_many_labels = true;
+        return false;
+    }
+    ask->labels[at] = placement->label;
+    ask->placements[at] = GIVE(placement);
+    ask->query.label_count++;
     return true;
+}
+
+void telemetry_ask_free(struct telemetry_ask *ask)
+{
+    for (size_t i = 0; ask != NULL && i < ask->query.label_count; i++)
+        placement_free(ask->placements[i]);
+    free(ask);
 }
 
 enum err_code telemetry_ask_labels(struct db_ro *ro, void *arg, struct err *err)

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import time
 
-from lib import arguments, fixture, must, run
+from lib import Agent, arguments, fixture, must, run
 from telemetry import OCTETS, batch, steady
 
 WAIT_S = 90  # for two batches of an agent
@@ -92,6 +92,29 @@ def own_jobs_alone(tap, server):
         tap.status(server.get(path + "tenant=a", token=b), 404, f"{path} nor by its name")
 
 
+def a_node_speaks_for_its_jobs_alone(tap, server):
+    """A node that says another one's label reaches no tenant's answer."""
+    fixture(server)
+    label = must(server.get("/v1/tenants/a/placements/nlp_job"), 200).json["label"]
+    liar = Agent(server, "n2", server.node("n2", {"labels": {"rack": "b"}}))
+    must(send(server, liar, batch([steady(1, label=label)]), node="n2"), 200)
+    a = server.token("tenant-user", "a")["token"]
+
+    def nodes(token, query=""):
+        history = must(server.get("/v1/telemetry?step=1s" + query, token=token), 200).json["series"]
+        latest = must(server.get("/v1/telemetry/latest?metric=tx_bytes" + query, token=token), 200).json["items"]
+        rolled = must(server.get("/v1/telemetry?step=1m" + query, token=token), 200).json["series"]
+        return [[i["node"] for i in items] for items in (history, rolled, latest)]
+    tap.equal(nodes("admin"), [["n2"]] * 3, "staff sees what the node said")
+    tap.equal(nodes("admin", "&tenant=a"), [[]] * 3, "asked for the tenant it is not there")
+    tap.equal(nodes(a), [[]] * 3, "nor does the tenant see it")
+    must(server.put("/v1/tenants/a/placements/more", {"selector": {"rack": "b"}, "match": {"dst": "10.9.2.0/24"}}), 201)
+    label = must(server.get("/v1/tenants/a/placements/more"), 200).json["label"]
+    must(send(server, liar, batch([steady(1, label=label)], start_us=time.time_ns() // 1000 + 1000000),
+              node="n2"), 200)
+    tap.equal(nodes(a)[1:], [["n2"]] * 2, "where a selector places its job it does")
+
+
 def an_agent_sends(tap, server):
     """The whole way, with made traffic."""
     token = server.node("sim1")
@@ -123,4 +146,4 @@ def an_agent_sends(tap, server):
 
 
 if __name__ == "__main__":
-    run([comes_back, refuses, own_jobs_alone, an_agent_sends])
+    run([comes_back, refuses, own_jobs_alone, a_node_speaks_for_its_jobs_alone, an_agent_sends])
