@@ -32,5 +32,5 @@ ERR_MUST_CHECK enum err_code child_run(const struct child *child, int *out_statu
 
 /* The parts, for starter.h. Starts it with both outputs to output_fd; an errno value. */
 int child_spawn(const char *const *argv, int output_fd, pid_t *out);
-/* Blocking. Its exit status, 128 + N when signal N ended it. */
+/* Blocking. Its exit status, 128 + N when signal N ended it; -1: not known, it is no child. */
 int child_wait(pid_t pid);

@@ -240,6 +240,16 @@ static void a_listed_command_line_is_started(void **state)
     assert_int_equal(status, 7);
 }
 
+static void an_end_that_is_not_known_is_no_success(void **state)
+{
+    (void)state;
+    const char *const fine[] = {"true", NULL};
+    pid_t pid = -1;
+    assert_int_equal(child_spawn(fine, STDERR_FILENO, &pid), 0);
+    assert_int_equal(child_wait(pid), 0);
+    assert_int_equal(child_wait(pid), -1); /* waited for before */
+}
+
 static void any_other_command_line_is_refused(void **state)
 {
     (void)state;
@@ -344,6 +354,7 @@ int main(void)
         cmocka_unit_test(one_capability_stays_at_most),
         cmocka_unit_test(there_is_no_way_back),
         cmocka_unit_test(a_listed_command_line_is_started),
+        cmocka_unit_test(an_end_that_is_not_known_is_no_success),
         cmocka_unit_test(any_other_command_line_is_refused),
         cmocka_unit_test(a_command_line_has_a_longest_length),
         cmocka_unit_test(a_tool_beyond_its_time_is_killed),
