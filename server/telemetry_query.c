@@ -10,7 +10,9 @@
 #include "base/duration.h"
 #include "server/api.h"
 
-#define S_US INT64_C(1000000)
+#define S_US        INT64_C(1000000)
+#define STEP_DAYS   366
+#define STEP_MAX_NS (STEP_DAYS * 86400 * NS_PER_S)
 
 static bool refuse(const struct telemetry_ask *ask, const char *text)
 {
@@ -93,8 +95,13 @@ static bool read_times(struct telemetry_ask *ask)
     if (step == NULL)
         return true;
     if (!duration_parse(step, &step_ns) || step_ns < NS_PER_S || step_ns % NS_PER_S != 0 ||
-        step_ns > 366 * 86400 * NS_PER_S)
-        return refuse(ask, "step is a time of whole seconds such as 10s, 1m or 1h");
+        step_ns > STEP_MAX_NS) {
+        request_reply_problem(ask->request, 400, "invalid-parameter", NULL, NULL,
+                              "step is a time of whole seconds such as 10s, 1m or 1h, at most %d "
+                              "days",
+                              STEP_DAYS);
+        return false;
+    }
     query->step_us = step_ns / 1000;
     return true;
 }

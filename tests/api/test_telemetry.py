@@ -59,9 +59,10 @@ def refuses(tap, server):
     tap.ok("clock" in answer.json["detail"], "is said", answer)
     tap.equal(send(server, agent, good, node="n2").json["code"], "wrong-node", "another node")
     for query in ("kind=lane", "number=x", "number=4294967296", "metric=a%20b", "step=1500ms",
-                  "from=yesterday", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "job=j",
-                  "nod=n1"):
+                  "step=8785h", "from=yesterday",
+                  "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "job=j", "nod=n1"):
         tap.status(server.get("/v1/telemetry?" + query), 400, f"?{query}")
+    tap.status(server.get("/v1/telemetry?step=8784h"), 200, "the longest step")
     tap.status(server.get("/v1/telemetry?from=2020-01-01T00:00:00Z&to=2021-01-01T00:00:00Z&step=1m"),
                422, "too many steps")
     tap.status(server.get("/v1/telemetry?node=n9"), 404, "a node that is not there")
