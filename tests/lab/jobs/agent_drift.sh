@@ -111,8 +111,8 @@ ok(first and first["result"] in ("applied", "unchanged") and first.get("observed
    json.dumps(first)[:1500] if not first or first.get("observed") != digest else "")
 
 marking = next((p for p in (first or {}).get("probes", []) if p["name"] == "marking"), None)
-ok(marking and marking["ok"] and "2 " in marking["detail"] and " 0 broken" in marking["detail"],
-   "the self-test followed the marks of both sources", json.dumps(marking))
+ok(marking and marking["ok"] and "3 whole" in marking["detail"] and " 0 broken" in marking["detail"],
+   "the self-test followed the marks of all three sources", json.dumps(marking))
 
 cm = "/sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos"
 thp = "/sys/kernel/mm/transparent_hugepage/enabled"
