@@ -17,7 +17,8 @@
 #define STALE_ROWS   64   /* so many may wait for the end of the hour */
 #define NO_PLACE     UINT32_MAX
 #define ROLL_SAMPLES 4
-#define MARGIN       8 /* names of a row that are added in one go */
+#define TEXTS_MAX    (8 * TELEMETRY_NAMES_MAX) /* new to the picture, of one node */
+#define MARGIN       8                         /* names of a row that are added in one go */
 
 /* Finding -------------------------------------------------------------------------------------- */
 
@@ -100,13 +101,30 @@ static enum err_code place_metric(struct series_picture *picture, struct series_
     return ERR_OK;
 }
 
-static enum err_code number_name(struct series_picture *picture, const struct telemetry_name *name,
-                                 uint32_t *out, struct err *err)
+/* NO_PLACE: there is no room for one more, or the node brought too many that nobody knew: one node
+ * must not take the room of the others. What has no place is in raw alone. */
+static enum err_code number_text(struct series_texts *texts, struct series_node *node,
+                                 const char *text, uint32_t *out, struct err *err)
+{
+    uint32_t max = texts->max, before = texts->count;
+    if (node->texts >= TEXTS_MAX)
+        texts->max = before;
+    enum err_code code = series_text(texts, text, out, err);
+    texts->max = max;
+    node->texts += texts->count - before;
+    if (code != ERR_LIMIT)
+        return code;
+    *out = NO_PLACE;
+    return ERR_OK;
+}
+
+static enum err_code number_name(struct series_picture *picture, struct series_node *node,
+                                 const struct telemetry_name *name, uint32_t *out, struct err *err)
 {
     char key[TELEMETRY_NAME_SIZE + 16];
     snprintf(key, sizeof(key), "%s|%u|%u", name->text, name->course, name->width);
-    enum err_code code = series_text(&picture->name_keys, key, out, err);
-    if (code != ERR_OK)
+    enum err_code code = number_text(&picture->name_keys, node, key, out, err);
+    if (code != ERR_OK || *out == NO_PLACE)
         return code;
     if (*out >= picture->name_room) {
         uint32_t room = picture->name_room == 0 ? 64 : picture->name_room * 2;
@@ -121,15 +139,15 @@ static enum err_code number_name(struct series_picture *picture, const struct te
 }
 
 /* The numbers of a batch's names and devices in the picture. */
-static enum err_code number_texts(struct series_picture *picture,
+static enum err_code number_texts(struct series_picture *picture, struct series_node *node,
                                   const struct telemetry_batch *batch, uint32_t *names,
                                   uint32_t *devices, struct err *err)
 {
     enum err_code code = ERR_OK;
     for (size_t i = 0; code == ERR_OK && i < batch->name_count; i++)
-        code = number_name(picture, &batch->names[i], &names[i], err);
+        code = number_name(picture, node, &batch->names[i], &names[i], err);
     for (size_t i = 0; code == ERR_OK && i < batch->device_count; i++)
-        code = series_text(&picture->devices, batch->devices[i], &devices[i], err);
+        code = number_text(&picture->devices, node, batch->devices[i], &devices[i], err);
     return code;
 }
 
@@ -143,16 +161,21 @@ static enum err_code place_batch(struct series_picture *picture, struct series_n
         picture->places = malloc(TELEMETRY_ROWS_MAX * sizeof(*picture->places));
     if (picture->cells == NULL || picture->places == NULL)
         return err_nomem(err);
-    enum err_code code = number_texts(picture, batch, names, devices, err);
+    enum err_code code = number_texts(picture, node, batch, names, devices, err);
     for (size_t i = 0; code == ERR_OK && i < batch->row_count; i++) {
         const struct telemetry_row *row = &batch->rows[i];
         uint32_t *place = &picture->places[i];
-        code = place_row(picture, node, &row->subject, devices[row->subject.device], &hint, place,
-                         err);
-        for (uint32_t j = 0; code == ERR_OK && *place != NO_PLACE && j < row->count; j++)
-            code = place_metric(picture, &node->rows[*place],
-                                names[batch->columns[row->first + j].name], j,
-                                &picture->cells[row->first + j], err);
+        *place = NO_PLACE;
+        if (devices[row->subject.device] != NO_PLACE)
+            code = place_row(picture, node, &row->subject, devices[row->subject.device], &hint,
+                             place, err);
+        for (uint32_t j = 0; code == ERR_OK && *place != NO_PLACE && j < row->count; j++) {
+            uint32_t name = names[batch->columns[row->first + j].name];
+            uint32_t *cell = &picture->cells[row->first + j];
+            *cell = NO_PLACE;
+            if (name != NO_PLACE)
+                code = place_metric(picture, &node->rows[*place], name, j, cell, err);
+        }
     }
     return code;
 }

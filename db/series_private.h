@@ -65,6 +65,7 @@ struct series_node {
     uint32_t row_count, row_room;
     struct telemetry_gap gaps[4]; /* since the last roll-up of a minute; more are in raw alone */
     uint8_t gap_count;
+    uint32_t texts; /* names and devices that it was the first to bring */
 };
 
 struct series_picture {

@@ -116,6 +116,21 @@ def a_node_speaks_for_its_jobs_alone(tap, server):
     tap.equal(nodes(a)[1:], [["n2"]] * 2, "where a selector places its job it does")
 
 
+def one_node_leaves_room_for_the_names_of_others(tap, server):
+    agent, _ = fixture(server)
+    flood = server.node("n2")
+    for i in range(140):  # 70,000 names: more than the store has room for
+        columns = {f"n{i}_{j}": ("gauge", 0, [1]) for j in range(500)}
+        must(server.call("POST", "/v1/nodes/n2/telemetry",
+                         batch([("port", "eth0", 0, 0, 0, columns)], seconds=1,
+                               start_us=time.time_ns() // 1000 - 10**9 + i * 10**6),
+                         OCTETS, token=flood), 200)
+    must(send(server, agent, batch([("port", "eth1", 0, 0, 0, {"new_here": ("gauge", 0, [7] * 10)})])), 200)
+    items = must(server.get("/v1/telemetry/latest?node=n1"), 200).json["items"]
+    tap.equal([(i["device"], i["metric"], i["value"]) for i in items], [("eth1", "new_here", 7)],
+              "a new name of another node has its place")
+
+
 def an_agent_sends(tap, server):
     """The whole way, with made traffic."""
     token = server.node("sim1")
@@ -147,4 +162,5 @@ def an_agent_sends(tap, server):
 
 
 if __name__ == "__main__":
-    run([comes_back, refuses, own_jobs_alone, a_node_speaks_for_its_jobs_alone, an_agent_sends])
+    run([comes_back, refuses, own_jobs_alone, a_node_speaks_for_its_jobs_alone,
+         one_node_leaves_room_for_the_names_of_others, an_agent_sends])
