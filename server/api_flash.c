@@ -8,6 +8,7 @@
 
 #include "server/api.h"
 #include "server/campaigns.h"
+#include "server/denials.h"
 #include "server/long_poll.h"
 #include "server/task.h"
 
@@ -18,6 +19,7 @@ static bool check_node(struct request *request)
     const char *node = request_principal(request)->node;
     if (strcmp(request_param(request, 0), node) == 0)
         return true;
+    denial_call(request_app(request), request, 403, "wrong-node");
     request_reply_problem(request, 403, "wrong-node", NULL, NULL,
                           "this is node '%s'; it cannot speak for '%.63s'", node,
                           request_param(request, 0));

@@ -58,6 +58,11 @@ def refuses(tap, server):
     tap.status(answer, 422, "a clock that is ahead")
     tap.ok("clock" in answer.json["detail"], "is said", answer)
     tap.equal(send(server, agent, good, node="n2").json["code"], "wrong-node", "another node")
+    end = time.monotonic() + WAIT_S
+    while not (rows := must(server.get("/v1/audit?action=request.denied"), 200).json["items"]) and \
+            time.monotonic() < end:
+        time.sleep(0.05)
+    tap.equal([row["actor"] for row in rows], ["node:n1"], "and it is in the audit")
     for query in ("kind=lane", "number=x", "number=4294967296", "metric=a%20b", "step=1500ms",
                   "step=8785h", "from=yesterday",
                   "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "job=j", "nod=n1"):
