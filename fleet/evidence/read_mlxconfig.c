@@ -48,6 +48,8 @@ static size_t row(struct slice line, struct slice *name, struct slice values[VAL
         return 0;
     *name = words[at++];
     size_t count = n - at;
+    if (count > VALUES_MAX) /* of a row without a mark */
+        return 0;
     for (size_t k = 0; k < count; k++) {
         values[k] = words[at + k];
         if (!is_value(values[k]) && count > 1)

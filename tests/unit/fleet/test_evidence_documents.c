@@ -297,6 +297,17 @@ static void anchors_and_depth_have_a_limit(void **unused)
     expect_depth(YAML_DEPTH_MAX + 2, true);
 }
 
+/* The columns of a table have a limit, which a line without a mark met one later. */
+static void lines_of_any_number_of_words_are_read(void **unused)
+{
+    (void)unused;
+    char text[256] = "ROCE_A";
+    while (strlen(text) < sizeof(text) - 3) {
+        strcat(text, " 1");
+        evidence_free(evidence_of_text(text));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +319,7 @@ int main(void)
         cmocka_unit_test(what_stands_behind_the_end_has_the_last_line),
         cmocka_unit_test(aliases_do_not_multiply),
         cmocka_unit_test(anchors_and_depth_have_a_limit),
+        cmocka_unit_test(lines_of_any_number_of_words_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
