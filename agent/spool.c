@@ -192,10 +192,14 @@ bool spool_first(struct spool *spool, char **out, size_t *out_len)
     pthread_mutex_lock(&spool->lock);
     spool->first_is_out = false;
     while (!found && spool->count > 0) {
-        found = file_path(spool, spool->files[0].number, path) &&
-                file_read(path, TELEMETRY_BODY_MAX, out, out_len, NULL) == ERR_OK;
+        enum err_code code = ERR_LIMIT;
+        if (file_path(spool, spool->files[0].number, path))
+            code = file_read(path, TELEMETRY_BODY_MAX, out, out_len, NULL);
+        found = code == ERR_OK;
+        if (!found && code != ERR_NOT_FOUND && code != ERR_LIMIT)
+            break; /* for want of memory or a descriptor: it is read another time */
         if (!found)
-            forget(spool, 0); /* somebody removed it */
+            forget(spool, 0); /* somebody removed it, or made it longer */
     }
     spool->first_is_out = found;
     pthread_mutex_unlock(&spool->lock);

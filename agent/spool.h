@@ -36,7 +36,8 @@ int64_t spool_last_us(struct spool *spool);
 ERR_MUST_CHECK enum err_code spool_add(struct spool *spool, const uint8_t *data, size_t len,
                                        const int64_t times_us[2], struct spool_lost *out_lost,
                                        struct err *err);
-/* The oldest, malloc'ed; false = there is none. It stays until spool_drop(). */
+/* The oldest, malloc'ed; false = there is none, or it does not read now. It stays until
+ * spool_drop(). What somebody else removed is skipped. */
 bool spool_first(struct spool *spool, char **out, size_t *out_len);
 /* The one that spool_first() gave was acknowledged, or can never be. */
 void spool_drop(struct spool *spool);

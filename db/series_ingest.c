@@ -29,13 +29,11 @@ static enum err_code judge(struct series *series, struct series_job *job, int64_
     return ERR_OK;
 }
 
-/* Decodes; true = it goes into the frame. */
-static bool stage(struct series *series, struct series_job *job, int64_t now_us)
+/* True = it goes into the frame; *out_before is then what was known of the node. */
+static bool stage(struct series *series, struct series_job *job, int64_t now_us,
+                  struct series_node *out_before)
 {
-    struct telemetry_batch *batch = &series->batch;
-    job->code = telemetry_decode(job->data, job->len, batch, &job->err);
-    if (job->code != ERR_OK)
-        return false;
+    const struct telemetry_batch *batch = &series->batch;
     pthread_mutex_lock(&series->lock);
     job->code = series_picture_node(&series->picture, job->node, &job->number, &job->err);
     if (job->code == ERR_OK)
@@ -44,6 +42,7 @@ static bool stage(struct series *series, struct series_job *job, int64_t now_us)
                  job->receipt.dropped < job->receipt.samples;
     if (taken) {
         struct series_node *node = &series->picture.nodes[job->number];
+        *out_before = *node;
         node->staged_stream = batch->stream;
         node->staged_seq = batch->seq;
         node->staged_us = telemetry_time_us(batch, batch->sample_count - 1);
@@ -51,6 +50,18 @@ static bool stage(struct series *series, struct series_job *job, int64_t now_us)
     }
     pthread_mutex_unlock(&series->lock);
     return taken;
+}
+
+/* Or what comes again would be taken for stored. */
+static void unstage(struct series *series, const struct series_job *job,
+                    const struct series_node *before)
+{
+    pthread_mutex_lock(&series->lock);
+    struct series_node *node = &series->picture.nodes[job->number];
+    node->staged_stream = before->staged_stream;
+    node->staged_seq = before->staged_seq;
+    node->staged_us = before->staged_us;
+    pthread_mutex_unlock(&series->lock);
 }
 
 /* Jobs from..to are in the frame or were dealt with: writes it, then takes them into the picture.
@@ -104,6 +115,28 @@ static void commit(struct series *series, struct series_job *jobs, size_t count,
         jobs[i].done(jobs[i].arg, jobs[i].code, &jobs[i].receipt, &jobs[i].err);
 }
 
+/* Into series->batch. */
+static bool decode(struct series *series, struct series_job *job)
+{
+    job->code = telemetry_decode(job->data, job->len, &series->batch, &job->err);
+    return job->code == ERR_OK;
+}
+
+/* The decoded batch into the frame. */
+static void add(struct series *series, struct series_job *job, int64_t now_us)
+{
+    const struct telemetry_batch *batch = &series->batch;
+    struct series_node before;
+    if (!stage(series, job, now_us, &before))
+        return;
+    job->code = frame_add(&series->builders[SERIES_RAW], job->number, batch->start_us,
+                          telemetry_time_us(batch, batch->sample_count - 1), job->data, job->len,
+                          &job->err);
+    job->taken = job->code == ERR_OK;
+    if (!job->taken)
+        unstage(series, job, &before);
+}
+
 void series_store(struct series *series, struct series_job *jobs, size_t count)
 {
     struct frame_builder *builder = &series->builders[SERIES_RAW];
@@ -111,20 +144,19 @@ void series_store(struct series *series, struct series_job *jobs, size_t count)
     size_t first = 0;
     for (size_t i = 0; i < count; i++) {
         struct series_job *job = &jobs[i];
-        const struct telemetry_batch *batch = &series->batch;
-        if (!stage(series, job, now_us))
+        if (!decode(series, job))
             continue;
-        int64_t period = frame_period(SERIES_RAW, batch->start_us);
+        int64_t period = frame_period(SERIES_RAW, series->batch.start_us);
         if (builder->entry_count > 0 &&
             (builder->period != period || frame_is_full(builder, job->len))) {
+            /* Before this one is staged: the frame may fail. It decodes into the same batch. */
             commit(series, jobs + first, i - first, now_us);
             first = i;
+            if (!decode(series, job))
+                continue;
         }
         builder->period = period;
-        job->code = frame_add(builder, job->number, batch->start_us,
-                              telemetry_time_us(batch, batch->sample_count - 1), job->data,
-                              job->len, &job->err);
-        job->taken = job->code == ERR_OK;
+        add(series, job, now_us);
     }
     commit(series, jobs + first, count - first, now_us);
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "db/series.h"
 #include "db/series_frame.h"
+#include "db/series_private.h"
 
 #define S_US     INT64_C(1000000)
 #define START_US (INT64_C(1790000000) * S_US / (3600 * S_US) * (3600 * S_US)) /* a full hour */
@@ -399,6 +400,58 @@ static void a_full_disk_is_said_and_loses_nothing_else(void **state)
     end(&f);
 }
 
+/* Two batches at once, before and after a full hour: two frames. */
+static void store_two(struct fixture *f, struct wait waits[2])
+{
+    struct series_job jobs[2] = {{.code = ERR_OK}, {.code = ERR_OK}};
+    uint8_t *data[2];
+    for (int i = 0; i < 2; i++) {
+        wait_init(&waits[i]);
+        jobs[i].data = data[i] = batch_bytes((uint64_t)i + 1, 3590 + 10 * i, 3, &jobs[i].len);
+        memcpy(jobs[i].node, "n1", sizeof("n1"));
+        jobs[i].done = on_put;
+        jobs[i].arg = &waits[i];
+    }
+    series_store(f->series, jobs, 2);
+    free(data[0]);
+    free(data[1]);
+}
+
+static void each_batch_of_several_frames_has_its_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct wait waits[2], found;
+    struct err err = ERR_INIT;
+    begin(&f);
+    pass_time(&f, 3600);
+    store_two(&f, waits);
+    assert_int_equal(waits[0].code, ERR_OK);
+    assert_int_equal(waits[1].code, ERR_OK);
+    struct series_query query = query_of(1);
+    query.from_us = START_US + 3601 * S_US;
+    assert_ok(ask(&f, &query, &found, &err));
+    assert_int_equal(found.sums[SERIES_RAW], 9 * RATE);
+    end(&f);
+}
+
+static void a_frame_that_fails_is_sent_again_alone(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct wait waits[2];
+    struct err err = ERR_INIT;
+    begin(&f);
+    pass_time(&f, 3600);
+    series_test_fail_write(f.series);
+    store_two(&f, waits);
+    assert_int_equal(waits[0].code, ERR_IO);
+    assert_int_equal(waits[1].code, ERR_OK);
+    assert_ok(put(&f, 2, 3600, &waits[1], &err));
+    assert_true(waits[1].receipt.repeated); /* what was stored is not stored twice */
+    end(&f);
+}
+
 #define FILE_PATH_SIZE (TEST_PATH_MAX + 64)
 
 static void raw_path(const struct fixture *f, char out[FILE_PATH_SIZE])
@@ -622,6 +675,8 @@ int main(void)
         cmocka_unit_test(batches_outside_the_time_are_refused),
         cmocka_unit_test(damaged_batches_are_refused),
         cmocka_unit_test(a_full_disk_is_said_and_loses_nothing_else),
+        cmocka_unit_test(each_batch_of_several_frames_has_its_time),
+        cmocka_unit_test(a_frame_that_fails_is_sent_again_alone),
         cmocka_unit_test(a_torn_end_is_cut_and_counted),
         cmocka_unit_test(a_damaged_file_gives_no_wrong_number),
         cmocka_unit_test(old_files_are_dropped),
