@@ -7,12 +7,12 @@
 
 #include "fleet/compile.h"
 #include "server/api.h"
-#include "server/denials.h"
 #include "server/hardware.h"
 #include "server/long_poll.h"
 #include "server/pipeline.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
+#include "server/speaker.h"
 #include "server/task.h"
 
 #define PLAN_WAIT_MAX_NS (60 * NS_PER_S)
@@ -94,23 +94,11 @@ static const struct write_kind inventory_kind = {
     .release = release_inventory,
 };
 
-/* False (403 replied) when a document names another node than the token's. */
-static bool check_node(struct request *request, const char *named)
-{
-    const char *node = request_principal(request)->node;
-    if (named == NULL || strcmp(named, node) == 0)
-        return true;
-    denial_call(request_app(request), request, 403, "wrong-node");
-    request_reply_problem(request, 403, "wrong-node", NULL, NULL,
-                          "this token is node '%s's; it cannot speak for '%.63s'", node, named);
-    return false;
-}
-
 void api_agent_inventory(struct request *request)
 {
     struct err err = ERR_INIT;
     const json_t *document = request_json(request);
-    if (!check_node(request, json_string_value(json_object_get(document, "node"))))
+    if (!speaker_is_named(request, json_string_value(json_object_get(document, "node"))))
         return;
     struct inventory_write *iw = api_alloc(request, sizeof(*iw));
     if (iw == NULL)
@@ -271,7 +259,7 @@ void api_agent_receipt(struct request *request)
     rt->base.settle = settle_receipt;
     snprintf(rt->node, sizeof(rt->node), "%s", request_principal(request)->node);
     enum err_code code = receipt_from_json(request_json(request), &rt->receipt, &err);
-    if (code == ERR_OK && !check_node(request, rt->receipt->node)) {
+    if (code == ERR_OK && !speaker_is_named(request, rt->receipt->node)) {
         release_receipt(&rt->base);
         return;
     }

@@ -12,9 +12,9 @@
 #include "fleet/switch.h"
 #include "server/api.h"
 #include "server/chains.h"
-#include "server/denials.h"
 #include "server/pipeline.h"
 #include "server/scan.h"
+#include "server/speaker.h"
 #include "server/task.h"
 
 /* From the agent ------------------------------------------------------------------------------ */
@@ -72,11 +72,7 @@ void api_agent_chains(struct request *request)
     task_init(&ct->base, request, run, release);
     snprintf(ct->node, sizeof(ct->node), "%s", node);
     enum err_code code = chain_report_from_json(request_json(request), &ct->report, &err);
-    if (code == ERR_OK && strcmp(ct->report->node, node) != 0) {
-        denial_call(request_app(request), request, 403, "wrong-node");
-        request_reply_problem(request, 403, "wrong-node", NULL, NULL,
-                              "this token is node '%s's; it cannot speak for '%.63s'", node,
-                              ct->report->node);
+    if (code == ERR_OK && !speaker_is_named(request, ct->report->node)) {
         release(&ct->base);
         return;
     }

@@ -8,23 +8,11 @@
 
 #include "server/api.h"
 #include "server/campaigns.h"
-#include "server/denials.h"
 #include "server/long_poll.h"
+#include "server/speaker.h"
 #include "server/task.h"
 
 #define TASK_WAIT_MAX_NS (60 * NS_PER_S)
-
-static bool check_node(struct request *request)
-{
-    const char *node = request_principal(request)->node;
-    if (strcmp(request_param(request, 0), node) == 0)
-        return true;
-    denial_call(request_app(request), request, 403, "wrong-node");
-    request_reply_problem(request, 403, "wrong-node", NULL, NULL,
-                          "this is node '%s'; it cannot speak for '%.63s'", node,
-                          request_param(request, 0));
-    return false;
-}
 
 /* Task ---------------------------------------------------------------------------------------- */
 
@@ -56,7 +44,7 @@ static void on_task(struct request *request, bool late)
 void api_flash_task(struct request *request)
 {
     char key[PUBLISH_KEY_SIZE];
-    if (!check_node(request))
+    if (!speaker_is_in_path(request))
         return;
     campaign_task_key(request_principal(request)->node, key);
     long_poll(request, &(struct long_poll){.key = key,
@@ -155,7 +143,7 @@ void api_flash_report(struct request *request)
     struct err err = ERR_INIT;
     size_t len;
     (void)request_body(request, &len);
-    if (!check_node(request))
+    if (!speaker_is_in_path(request))
         return;
     if (len > FLASH_REPORT_BYTES_MAX) {
         request_reply_problem(request, 413, "too-large", NULL, NULL,

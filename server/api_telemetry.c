@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "server/api.h"
-#include "server/denials.h"
+#include "server/speaker.h"
 #include "server/telemetry_query.h"
 
 #define LATEST_MAX 10000 /* items of an answer */
@@ -39,13 +39,8 @@ void api_telemetry_post(struct request *request)
     const char *node = request_principal(request)->node;
     size_t len;
     const char *body = request_body(request, &len);
-    if (strcmp(request_param(request, 0), node) != 0) {
-        denial_call(app, request, 403, "wrong-node");
-        request_reply_problem(request, 403, "wrong-node", NULL, NULL,
-                              "this is node '%s'; it cannot speak for '%.63s'", node,
-                              request_param(request, 0));
+    if (!speaker_is_in_path(request))
         return;
-    }
     if (series_put(app->series, node, (const uint8_t *)body, len, on_stored, request, &err) !=
         ERR_OK)
         request_reply_err(request, &err);
