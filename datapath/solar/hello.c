@@ -6,26 +6,11 @@
 #include <assert.h>
 #include <string.h>
 
+#include "datapath/solar/bytes.h"
+
 #define OFFSET_OF_TAG (HELLO_SIZE - MAC_SIZE)
 #define F_COVER       1
 #define KEYS_WORDS    "stellar solar keys"
-
-static uint64_t get(const uint8_t *p, size_t size)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++)
-        value = value << 8 | p[i];
-    return value;
-}
-
-static uint8_t *put(uint8_t *p, uint64_t value, size_t size)
-{
-    for (size_t i = size; i > 0; i--) {
-        p[i - 1] = (uint8_t)value;
-        value >>= 8;
-    }
-    return p + size;
-}
 
 bool hello_is(const uint8_t *data, size_t len)
 {
@@ -42,8 +27,8 @@ enum err_code hello_peek(const uint8_t *data, size_t len, uint32_t *out_label, u
                        "the other side speaks version %d of the transport, this one %d; upgrade "
                        "the older",
                        data[0] >> 5, WIRE_VERSION);
-    *out_label = (uint32_t)get(data + 4, 4);
-    *out_epoch = get(data + 16, 8);
+    *out_label = (uint32_t)bytes_get(data + 4, 4);
+    *out_epoch = bytes_get(data + 16, 8);
     return ERR_OK;
 }
 
@@ -81,17 +66,17 @@ enum err_code hello_open(const unsigned char job_key[MAC_KEY_SIZE], const uint8_
     mac_sha256(job_key, data, OFFSET_OF_TAG, tag);
     if (!bytes_equal_secret(tag, data + OFFSET_OF_TAG, MAC_SIZE))
         return err_set(err, ERR_DENIED, "handshake of label %u: the tag is wrong", h.label);
-    if ((data[1] & ~F_COVER) != 0 || data[3] != 0 || get(data + 14, 2) != 0)
+    if ((data[1] & ~F_COVER) != 0 || data[3] != 0 || bytes_get(data + 14, 2) != 0)
         return err_set(err, ERR_INVALID, "handshake: unknown flags");
     h.type = (enum hello_type)(data[0] & 31);
     h.cover = (data[1] & F_COVER) != 0;
     h.paths = data[2];
-    h.qp_to = (uint16_t)get(data + 8, 2);
-    h.qp_from = (uint16_t)get(data + 10, 2);
-    h.payload_max = (uint16_t)get(data + 12, 2);
+    h.qp_to = (uint16_t)bytes_get(data + 8, 2);
+    h.qp_from = (uint16_t)bytes_get(data + 10, 2);
+    h.payload_max = (uint16_t)bytes_get(data + 12, 2);
     memcpy(h.nonce_initiator, data + 24, HELLO_NONCE_SIZE);
     memcpy(h.nonce_responder, data + 40, HELLO_NONCE_SIZE);
-    h.credit_bytes = get(data + 56, 8);
+    h.credit_bytes = bytes_get(data + 56, 8);
     if (check(&h, err) != ERR_OK)
         return ERR_INVALID;
     *out = h;
@@ -102,19 +87,19 @@ void hello_seal(const unsigned char job_key[MAC_KEY_SIZE], const struct hello *h
                 uint8_t out[HELLO_SIZE])
 {
     assert(check(h, NULL) == ERR_OK);
-    uint8_t *p = put(out, (uint64_t)(WIRE_VERSION << 5 | (int)h->type), 1);
-    p = put(p, h->cover ? F_COVER : 0, 1);
-    p = put(p, h->paths, 1);
-    p = put(p, 0, 1);
-    p = put(p, h->label, 4);
-    p = put(p, h->qp_to, 2);
-    p = put(p, h->qp_from, 2);
-    p = put(p, h->payload_max, 2);
-    p = put(p, 0, 2);
-    p = put(p, h->epoch, 8);
+    uint8_t *p = bytes_put(out, (uint64_t)(WIRE_VERSION << 5 | (int)h->type), 1);
+    p = bytes_put(p, h->cover ? F_COVER : 0, 1);
+    p = bytes_put(p, h->paths, 1);
+    p = bytes_put(p, 0, 1);
+    p = bytes_put(p, h->label, 4);
+    p = bytes_put(p, h->qp_to, 2);
+    p = bytes_put(p, h->qp_from, 2);
+    p = bytes_put(p, h->payload_max, 2);
+    p = bytes_put(p, 0, 2);
+    p = bytes_put(p, h->epoch, 8);
     memcpy(p, h->nonce_initiator, HELLO_NONCE_SIZE);
     memcpy(p + HELLO_NONCE_SIZE, h->nonce_responder, HELLO_NONCE_SIZE);
-    p = put(p + 2 * HELLO_NONCE_SIZE, h->credit_bytes, 8);
+    p = bytes_put(p + 2 * HELLO_NONCE_SIZE, h->credit_bytes, 8);
     mac_sha256(job_key, out, OFFSET_OF_TAG, p);
 }
 
@@ -135,9 +120,9 @@ void hello_keys(const unsigned char job_key[MAC_KEY_SIZE], const struct hello *h
 {
     uint8_t text[sizeof(KEYS_WORDS) + 13 + 2 * HELLO_NONCE_SIZE];
     uint8_t *p = memcpy(text, KEYS_WORDS, sizeof(KEYS_WORDS));
-    p = put(p + sizeof(KEYS_WORDS), from_initiator, 1);
-    p = put(p, h->label, 4);
-    p = put(p, h->epoch, 8);
+    p = bytes_put(p + sizeof(KEYS_WORDS), from_initiator, 1);
+    p = bytes_put(p, h->label, 4);
+    p = bytes_put(p, h->epoch, 8);
     memcpy(p, h->nonce_initiator, HELLO_NONCE_SIZE);
     memcpy(p + HELLO_NONCE_SIZE, h->nonce_responder, HELLO_NONCE_SIZE);
     uint8_t both[MAC_SIZE];

@@ -6,29 +6,14 @@
 #include <assert.h>
 #include <string.h>
 
+#include "datapath/solar/bytes.h"
+
 #define OFFSET_OF_QP    8
 #define OFFSET_OF_PLACE 12
 #define OFFSET_OF_PSN   20
 #define OFFSET_OF_TAG   24
 #define ECHO_DUPLICATE  0x80
 #define DATAGRAM_TAIL   16 /* what the tag covers beside the bytes: psn, length, payload's hash */
-
-static uint64_t get(const uint8_t *p, size_t size)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++)
-        value = value << 8 | p[i];
-    return value;
-}
-
-static uint8_t *put(uint8_t *p, uint64_t value, size_t size)
-{
-    for (size_t i = size; i > 0; i--) {
-        p[i - 1] = (uint8_t)value;
-        value >>= 8;
-    }
-    return p + size;
-}
 
 uint64_t wire_expand(uint32_t low, uint64_t near)
 {
@@ -87,7 +72,7 @@ enum err_code wire_peek(const uint8_t *data, size_t len, uint16_t *out_qp, struc
     unsigned type = data[0] & 31u;
     if (type >= TYPES || types[type].name == NULL)
         return err_set(err, ERR_INVALID, "a packet of the unknown type %u", type);
-    *out_qp = (uint16_t)get(data + OFFSET_OF_QP, 2);
+    *out_qp = (uint16_t)bytes_get(data + OFFSET_OF_QP, 2);
     return ERR_OK;
 }
 
@@ -112,8 +97,8 @@ static void tag_of(const struct wire_keys *keys, const uint8_t *head, size_t hea
     uint8_t text[WIRE_HEAD_MAX + DATAGRAM_TAIL + SIP_SIZE];
     uint8_t *p = memcpy(text, head, head_len);
     memset(text + OFFSET_OF_TAG, 0, SIP_SIZE);
-    p = put(p + head_len, psn, 8);
-    p = put(p, payload_len, 8);
+    p = bytes_put(p + head_len, psn, 8);
+    p = bytes_put(p, payload_len, 8);
     if (payload_len > 0 && is_covered(head[1], payload_len))
         mac_sip(keys->payload, payload, payload_len, p);
     else
@@ -123,51 +108,51 @@ static void tag_of(const struct wire_keys *keys, const uint8_t *head, size_t hea
 
 static void decode_start(const uint8_t *p, struct wire_start *out)
 {
-    out->length = (uint32_t)get(p, 4);
-    out->immediate = (uint32_t)get(p + 4, 4);
-    out->demand_kib = (uint32_t)get(p + 8, 4);
+    out->length = (uint32_t)bytes_get(p, 4);
+    out->immediate = (uint32_t)bytes_get(p + 4, 4);
+    out->demand_kib = (uint32_t)bytes_get(p + 8, 4);
 }
 
 static void decode_credit(const uint8_t *p, struct wire_ack *out)
 {
-    out->credit_bytes = get(p, 8);
-    out->weight_total = (uint32_t)get(p + 8, 4);
+    out->credit_bytes = bytes_get(p, 8);
+    out->weight_total = (uint32_t)bytes_get(p + 8, 4);
 }
 
 static void encode_credit(const struct wire_ack *ack, uint8_t *p)
 {
-    p = put(p, ack->credit_bytes, 8);
-    put(p, ack->weight_total, 4);
+    p = bytes_put(p, ack->credit_bytes, 8);
+    bytes_put(p, ack->weight_total, 4);
 }
 
 static void decode_ack(const uint8_t *p, uint64_t near, struct wire_ack *out)
 {
-    out->next_psn = wire_expand((uint32_t)get(p, 4), near);
-    out->sack_base = wire_expand((uint32_t)get(p + 4, 4), near);
-    out->sack = get(p + 8, 8);
-    out->echo_psn = wire_expand((uint32_t)get(p + 16, 4), near);
+    out->next_psn = wire_expand((uint32_t)bytes_get(p, 4), near);
+    out->sack_base = wire_expand((uint32_t)bytes_get(p + 4, 4), near);
+    out->sack = bytes_get(p + 8, 8);
+    out->echo_psn = wire_expand((uint32_t)bytes_get(p + 16, 4), near);
     out->echo_attempt = (uint8_t)(p[20] & (ECHO_DUPLICATE - 1));
     out->echo_duplicate = (p[20] & ECHO_DUPLICATE) != 0;
-    out->echo_ticks = (uint32_t)get(p + 21, 3);
-    out->hold_ns = (uint32_t)get(p + 24, 4);
-    out->queue_ns = (uint32_t)get(p + 28, 4);
-    out->arrived = (uint32_t)get(p + 32, 4);
-    out->marked = (uint32_t)get(p + 36, 4);
+    out->echo_ticks = (uint32_t)bytes_get(p + 21, 3);
+    out->hold_ns = (uint32_t)bytes_get(p + 24, 4);
+    out->queue_ns = (uint32_t)bytes_get(p + 28, 4);
+    out->arrived = (uint32_t)bytes_get(p + 32, 4);
+    out->marked = (uint32_t)bytes_get(p + 36, 4);
     decode_credit(p + 40, out);
 }
 
 static void encode_ack(const struct wire_ack *ack, uint8_t *p)
 {
-    p = put(p, ack->next_psn, 4);
-    p = put(p, ack->sack_base, 4);
-    p = put(p, ack->sack, 8);
-    p = put(p, ack->echo_psn, 4);
-    p = put(p, (uint64_t)ack->echo_attempt | (ack->echo_duplicate ? ECHO_DUPLICATE : 0), 1);
-    p = put(p, ack->echo_ticks, 3);
-    p = put(p, ack->hold_ns, 4);
-    p = put(p, ack->queue_ns, 4);
-    p = put(p, ack->arrived, 4);
-    p = put(p, ack->marked, 4);
+    p = bytes_put(p, ack->next_psn, 4);
+    p = bytes_put(p, ack->sack_base, 4);
+    p = bytes_put(p, ack->sack, 8);
+    p = bytes_put(p, ack->echo_psn, 4);
+    p = bytes_put(p, (uint64_t)ack->echo_attempt | (ack->echo_duplicate ? ECHO_DUPLICATE : 0), 1);
+    p = bytes_put(p, ack->echo_ticks, 3);
+    p = bytes_put(p, ack->hold_ns, 4);
+    p = bytes_put(p, ack->queue_ns, 4);
+    p = bytes_put(p, ack->arrived, 4);
+    p = bytes_put(p, ack->marked, 4);
     encode_credit(ack, p);
 }
 
@@ -180,12 +165,12 @@ static void decode_header(const uint8_t *data, const struct wire_near *near,
     out->priority = data[3] >> 5;
     out->tensor = data[3] >> 3 & 3;
     out->attempt = data[3] & 7;
-    out->label = (uint32_t)get(data + 4, 4);
-    out->qp = (uint16_t)get(data + OFFSET_OF_QP, 2);
-    out->id = (uint16_t)get(data + OFFSET_OF_QP + 2, 2);
-    out->offset = get(data + OFFSET_OF_PLACE, 5);
-    out->sent_ticks = (uint32_t)get(data + OFFSET_OF_PLACE + 5, 3);
-    out->psn = wire_expand((uint32_t)get(data + OFFSET_OF_PSN, 4),
+    out->label = (uint32_t)bytes_get(data + 4, 4);
+    out->qp = (uint16_t)bytes_get(data + OFFSET_OF_QP, 2);
+    out->id = (uint16_t)bytes_get(data + OFFSET_OF_QP + 2, 2);
+    out->offset = bytes_get(data + OFFSET_OF_PLACE, 5);
+    out->sent_ticks = (uint32_t)bytes_get(data + OFFSET_OF_PLACE + 5, 3);
+    out->psn = wire_expand((uint32_t)bytes_get(data + OFFSET_OF_PSN, 4),
                            wire_is_control(out->type) ? near->control_psn : near->data_psn);
 }
 
@@ -254,25 +239,25 @@ size_t wire_seal(const struct wire_keys *keys, const struct wire_packet *packet,
            packet->attempt <= WIRE_ATTEMPT_MAX && packet->offset <= WIRE_OFFSET_MAX);
     assert(packet->sent_ticks < WIRE_TICKS && check(packet, false, NULL) == ERR_OK);
 
-    uint8_t *p = put(head, (uint64_t)(WIRE_VERSION << 5 | (int)packet->type), 1);
-    p = put(p, packet->flags, 1);
-    p = put(p, packet->path, 1);
-    p = put(p, (uint64_t)(packet->priority << 5 | packet->tensor << 3 | packet->attempt), 1);
-    p = put(p, packet->label, 4);
-    p = put(p, packet->qp, 2);
-    p = put(p, packet->id, 2);
-    p = put(p, packet->offset, 5);
-    p = put(p, packet->sent_ticks, 3);
-    p = put(p, packet->psn, 4);
+    uint8_t *p = bytes_put(head, (uint64_t)(WIRE_VERSION << 5 | (int)packet->type), 1);
+    p = bytes_put(p, packet->flags, 1);
+    p = bytes_put(p, packet->path, 1);
+    p = bytes_put(p, (uint64_t)(packet->priority << 5 | packet->tensor << 3 | packet->attempt), 1);
+    p = bytes_put(p, packet->label, 4);
+    p = bytes_put(p, packet->qp, 2);
+    p = bytes_put(p, packet->id, 2);
+    p = bytes_put(p, packet->offset, 5);
+    p = bytes_put(p, packet->sent_ticks, 3);
+    p = bytes_put(p, packet->psn, 4);
     p += SIP_SIZE;
     if (packet->type == WIRE_ACK) {
         encode_ack(&packet->ack, p);
     } else if (packet->type == WIRE_CREDIT) {
         encode_credit(&packet->ack, p);
     } else if ((packet->flags & WIRE_F_START) != 0) {
-        p = put(p, packet->start.length, 4);
-        p = put(p, packet->start.immediate, 4);
-        put(p, packet->start.demand_kib, 4);
+        p = bytes_put(p, packet->start.length, 4);
+        p = bytes_put(p, packet->start.immediate, 4);
+        bytes_put(p, packet->start.demand_kib, 4);
     }
     size_t head_len = WIRE_HEADER_SIZE + extension_size(packet->type, packet->flags);
     tag_of(keys, head, head_len, packet->psn, packet->payload, packet->payload_len,
