@@ -45,14 +45,20 @@ peer() { # NAME DSCP*4 TEXT [OPTIONS]: what the peer saw during one run of the o
     want=$2
     text=$3
     shift 3
-    await "$a/share/$name.ready" ready || return 1
-    id=$("$lab" exec -d "$b" "exec python3 '$jobs/two_guests_peer.py' -n 100 $*")
-    await "$b/share/out/$id.out" listening || return 1
-    sleep 2 # rdma_cm's listening cannot be seen
-    : >"$a/share/$name.go"
-    "$lab" wait --timeout 150 "$b" "$id" >/dev/null 2>&1
-    counts=$(tail -n 1 "$b/share/out/$id.out")
-    echo "# $name: packets by DSCP * 4: $counts"
+    for try in $name.1 $name.2 $name.3; do # an emulated rxe now and then fails a connection after its first messages
+        await "$a/share/$try.ready" ready || return 1
+        id=$("$lab" exec -d "$b" "exec python3 '$jobs/two_guests_peer.py' -n 100 $*")
+        await "$b/share/out/$id.out" listening || return 1
+        sleep 2 # rdma_cm's listening cannot be seen
+        : >"$a/share/$try.go"
+        "$lab" wait --timeout 150 "$b" "$id" >/dev/null 2>&1
+        : >"$a/share/$try.over"
+        counts=$(tail -n 1 "$b/share/out/$id.out")
+        echo "# $try: packets by DSCP * 4: $counts"
+        await "$a/share/$try.end" . || return 1
+        grep -qs failed "$a/share/$try.end" && echo "$counts" | jq -e --arg want "$want" 'keys - [$want] == []' >/dev/null ||
+            break
+    done
     echo "$counts" | jq -e --arg want "$want" 'keys == [$want] and .[$want] >= 100' >/dev/null
     say $? "$text"
 }

@@ -20,19 +20,35 @@ ok(len(tos) == 1 and not tos[0].get("problem"), "the port on the wire has a type
 subject, first = tos[0]["subject"], tos[0]["live"]
 
 
-def traffic(name, *options):
-    """One run against the peer, once the host says that it listens."""
-    with open(f"{RUN}/{name}.ready", "w") as f:
-        f.write("ready\n")
+def told(name, text):
+    with open(f"{RUN}/{name}", "w") as f:
+        f.write(text + "\n")
+
+
+def connect(name, options):
+    """One connection against the peer, once the host says that it listens."""
+    told(f"{name}.ready", "ready")
     if lab.until(90, lambda: os.path.exists(f"{RUN}/{name}.go")) is None:
         return "no peer"
     for _ in range(20):  # rejected while the peer does not listen yet, which nobody can see
-        done = subprocess.run(["timeout", "-k", "2", "90", "ib_send_lat", "-d", "rxe0", "-n", "100", *options, PEER],
+        done = subprocess.run(["timeout", "-k", "2", "60", "ib_send_lat", "-d", "rxe0", "-n", "100", *options, PEER],
                               capture_output=True, text=True)
         if done.returncode == 0:
             return ""
+        if os.path.exists(f"{RUN}/{name}.over"):
+            break
         time.sleep(1)
-    return done.stdout + done.stderr
+    return f"exit {done.returncode}: {done.stdout}{done.stderr}"
+
+
+def traffic(name, *options):
+    """Up to three runs: an emulated rxe now and then fails a connection after its first messages."""
+    for run in (1, 2, 3):
+        why = connect(f"{name}.{run}", options)
+        told(f"{name}.{run}.end", "failed" if why else "good")
+        if not why:
+            break
+    return why
 
 
 why = traffic("before", "-R")

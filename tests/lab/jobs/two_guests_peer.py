@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 
-ETH_P_IP, ROCE_PORT, LIMIT_S = 0x0800, 4791, 120
+ETH_P_IP, ROCE_PORT, LIMIT_S = 0x0800, 4791, 80
 
 sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
