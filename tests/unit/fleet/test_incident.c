@@ -1,0 +1,100 @@
+/*
+ * tests/unit/fleet/test_incident.c - causes and symptoms: which rules, which places, which times.
+ */
+#include "tests/unit/test.h"
+
+#include "fleet/health.h"
+#include "fleet/incident.h"
+
+#define T0 INT64_C(1790000000000000)
+
+static const struct incident_ref down = {
+    .id = 1, .rule = "link-down", .node = "n1", .port = "0000:3b:00.0/0", .opened_us = T0};
+
+static void a_link_that_went_down_explains_what_failed_on_its_port(void **state)
+{
+    struct incident_ref symptom = {.id = 2,
+                                   .rule = "rdma-retries-exceeded",
+                                   .node = "n1",
+                                   .port = "0000:3b:00.0/0",
+                                   .opened_us = T0 + 1};
+    (void)state;
+    assert_true(incident_explains(&down, &symptom));
+    assert_false(incident_explains(&symptom, &down));
+    symptom.port = "0000:5e:00.0/0";
+    assert_false(incident_explains(&down, &symptom));
+    symptom.port = ""; /* nobody knows where */
+    assert_true(incident_explains(&down, &symptom));
+    symptom.node = "n2";
+    assert_false(incident_explains(&down, &symptom));
+}
+
+static void matters_of_the_node_do_not_ask_for_the_port(void **state)
+{
+    struct incident_ref symptom = {
+        .rule = "nccl-transport-retry", .node = "n1", .port = "elsewhere", .opened_us = T0};
+    (void)state;
+    assert_true(incident_explains(&down, &symptom));
+    symptom.rule = "device-hot";
+    assert_false(incident_explains(&down, &symptom));
+}
+
+static void a_symptom_is_explained_within_the_window_alone(void **state)
+{
+    struct incident_ref cause = down;
+    struct incident_ref symptom = {.rule = "retransmission-rate", .node = "n1", .port = ""};
+    (void)state;
+    symptom.opened_us = T0 - INCIDENT_EARLY_US;
+    assert_true(incident_explains(&cause, &symptom));
+    symptom.opened_us--;
+    assert_false(incident_explains(&cause, &symptom));
+    symptom.opened_us = T0 + 100 * INCIDENT_WINDOW_US; /* it is still open */
+    assert_true(incident_explains(&cause, &symptom));
+    cause.cleared_us = T0 + 5;
+    symptom.opened_us = T0 + 5 + INCIDENT_WINDOW_US;
+    assert_true(incident_explains(&cause, &symptom));
+    symptom.opened_us++;
+    assert_false(incident_explains(&cause, &symptom));
+}
+
+/* Else a chain of causes could lead back to where it began. */
+static bool leads_to(const char *from, const char *to, int depth)
+{
+    for (size_t i = 0; i < incident_cause_count && depth < 16; i++)
+        if (strcmp(incident_causes[i].cause, from) == 0 &&
+            (strcmp(incident_causes[i].symptom, to) == 0 ||
+             leads_to(incident_causes[i].symptom, to, depth + 1)))
+            return true;
+    return false;
+}
+
+static void nothing_is_its_own_cause(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < incident_cause_count; i++)
+        if (leads_to(incident_causes[i].cause, incident_causes[i].cause, 0))
+            fail_msg("%s is a cause of itself", incident_causes[i].cause);
+}
+
+static void every_cause_is_a_rule_of_health(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < incident_cause_count; i++)
+        assert_non_null(health_rule_find(incident_causes[i].cause));
+    assert_true(incident_is_cause("link-down"));
+    assert_false(incident_is_cause("nccl-peer-lost"));
+    assert_true(incident_is_symptom("nccl-peer-lost"));
+    assert_false(incident_is_symptom("link-down"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_link_that_went_down_explains_what_failed_on_its_port),
+        cmocka_unit_test(matters_of_the_node_do_not_ask_for_the_port),
+        cmocka_unit_test(a_symptom_is_explained_within_the_window_alone),
+        cmocka_unit_test(nothing_is_its_own_cause),
+        cmocka_unit_test(every_cause_is_a_rule_of_health),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
