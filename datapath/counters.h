@@ -20,7 +20,7 @@ struct counters_sink {
     void (*row)(void *arg, enum telemetry_kind kind, const char *device,
                 const struct telemetry_subject *subject); /* number, pid, label of it alone */
     void (*value)(void *arg, const struct telemetry_name *name,
-                  int64_t value); /* of the last row */
+                  int64_t value); /* of the last row; TELEMETRY_ABSENT: keeps its column's place */
 };
 
 struct counters;
@@ -38,6 +38,7 @@ OWN_DEFINE(counters, struct counters *, counters_free)
 
 struct counters_linux_config {
     const char *root; /* of sysfs and procfs; NULL = "" */
+    const char *nvml; /* NVIDIA's management library; NULL = as it is called everywhere */
 };
 ERR_MUST_CHECK enum err_code counters_linux_new(const struct counters_linux_config *config,
                                                 struct counters **out, struct err *err);

@@ -22,6 +22,8 @@
 
 #include "datapath/counters.h"
 #include "datapath/nl/rdma_stat.h"
+#include "datapath/sensor.h"
+#include "datapath/sensors.h"
 #include "fleet/evidence/counter.h"
 
 #define PATH_SIZE         1024
@@ -29,6 +31,8 @@
 #define TEXT_SIZE         4096
 #define PORTS_MAX         256
 #define ETHTOOL_STATS_MAX 8192
+#define NO_LIMIT          INT64_MAX
+#define OWNERS_MAX        64 /* of queue pairs, whose limits are read */
 
 struct auto_port { /* of which counting was asked for */
     uint32_t device, port;
@@ -39,6 +43,8 @@ struct counters_linux {
     char root[PATH_SIZE / 2];
     int ioctl_fd;
     struct nlx *rdma; /* NULL = this kernel has none */
+    struct sensors *sensors;
+    int64_t memlock; /* of the look under way; NO_LIMIT = nobody owns queue pairs */
     struct auto_port autos[PORTS_MAX];
     size_t auto_count;
     struct rdma_list list;
@@ -253,6 +259,25 @@ static uint32_t label_of(const struct counters_linux *host, uint32_t pid)
     return read_text(path, text, sizeof(text)) ? counters_label(text) : 0;
 }
 
+/* The smallest limit of locked memory of the processes that own queue pairs: they fail to register
+ * more. Queue pairs of one process stand together, as a rule. */
+static void look_at_memlock(struct counters_linux *host)
+{
+    char path[PATH_SIZE], text[TEXT_SIZE];
+    int64_t limit;
+    uint32_t last = 0;
+    for (size_t i = 0, looks = 0; i < host->qps.count && looks < OWNERS_MAX; i++) {
+        if (host->qps.items[i].pid == last || host->qps.items[i].pid == 0)
+            continue;
+        last = host->qps.items[i].pid;
+        looks++;
+        snprintf(path, sizeof(path), "%s/proc/%u/limits", host->root, last);
+        if (read_text(path, text, sizeof(text)) && sensor_memlock(text, &limit) &&
+            limit < host->memlock)
+            host->memlock = limit;
+    }
+}
+
 static void tell_rdma_port(struct counters_linux *host, const struct counters_sink *sink,
                            const char *device, uint32_t port)
 {
@@ -321,12 +346,14 @@ static enum err_code tell_rdma(struct counters_linux *host, const struct counter
     for (size_t d = 0; code == ERR_OK && d < host->list.device_count; d++) {
         const struct rdma_device *device = &host->list.devices[d];
         struct stat_look look = {host, sink, device->name};
+        code = rdma_qps(host->rdma, device->index, &host->qps, err);
+        if (code == ERR_OK)
+            look_at_memlock(host);
         for (size_t p = 0; p < host->list.port_count; p++)
             if (host->list.ports[p].device == device->index) {
                 ask_auto(host, &host->list.ports[p]);
                 tell_rdma_port(host, sink, device->name, host->list.ports[p].port);
             }
-        code = rdma_qps(host->rdma, device->index, &host->qps, err);
         struct err absent = ERR_INIT;
         enum err_code counted =
             code == ERR_OK ? rdma_stats(host->rdma, device->index, tell_stat, &look, &absent)
@@ -337,19 +364,34 @@ static enum err_code tell_rdma(struct counters_linux *host, const struct counter
     return code;
 }
 
+static void tell_memlock(const struct counters_linux *host, const struct counters_sink *sink)
+{
+    static const struct telemetry_name name = {"memlock_bytes", TELEMETRY_GAUGE, 0};
+    const struct telemetry_subject subject = {.number = 0};
+    if (host->memlock == NO_LIMIT)
+        return;
+    sink->row(sink->arg, TELEMETRY_NODE, "", &subject);
+    sink->value(sink->arg, &name, host->memlock);
+}
+
 static enum err_code linux_read(struct counters *base, int64_t mono_ns,
                                 const struct counters_sink *sink, struct err *err)
 {
     struct counters_linux *host = (struct counters_linux *)base;
     (void)mono_ns;
+    host->memlock = NO_LIMIT;
     tell_ports(host, sink);
-    return host->rdma == NULL ? ERR_OK : tell_rdma(host, sink, err);
+    enum err_code rdma_code = host->rdma == NULL ? ERR_OK : tell_rdma(host, sink, err);
+    tell_memlock(host, sink); /* and the other columns of its row first of all sensors */
+    enum err_code code = sensors_tell(host->sensors, sink, err);
+    return rdma_code == ERR_OK ? code : rdma_code;
 }
 
 static void linux_free(struct counters *base)
 {
     struct counters_linux *host = (struct counters_linux *)base;
     nlx_free(host->rdma);
+    sensors_free(host->sensors);
     if (host->ioctl_fd >= 0)
         close(host->ioctl_fd);
     free(host);
@@ -368,6 +410,11 @@ enum err_code counters_linux_new(const struct counters_linux_config *config, str
     host->ioctl_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (host->ioctl_fd < 0) {
         enum err_code code = err_set_errno(err, ERR_IO, errno, "no socket for the counters");
+        linux_free(&host->base);
+        return code;
+    }
+    enum err_code code = sensors_new(host->root, config->nvml, &host->sensors, err);
+    if (code != ERR_OK) {
         linux_free(&host->base);
         return code;
     }

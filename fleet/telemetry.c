@@ -188,6 +188,52 @@ enum err_code telemetry_column_add(struct telemetry_batch *batch, uint16_t name,
     return ERR_OK;
 }
 
+/* Names and devices have room for the most. */
+static bool copy_texts(const struct telemetry_batch *from, struct telemetry_batch *to)
+{
+    if (to->names == NULL)
+        to->names = calloc(TELEMETRY_NAMES_MAX, sizeof(*to->names));
+    if (to->devices == NULL)
+        to->devices = calloc(TELEMETRY_DEVICES_MAX, sizeof(*to->devices));
+    if (to->names == NULL || to->devices == NULL)
+        return false;
+    if (from->name_count > 0)
+        memcpy(to->names, from->names, from->name_count * sizeof(*to->names));
+    if (from->device_count > 0)
+        memcpy(to->devices, from->devices, from->device_count * sizeof(*to->devices));
+    to->name_count = from->name_count;
+    to->device_count = from->device_count;
+    return true;
+}
+
+enum err_code telemetry_batch_sample(const struct telemetry_batch *batch, size_t sample,
+                                     struct telemetry_batch *out, struct err *err)
+{
+    size_t rows = batch->row_count, columns = batch->column_count;
+    telemetry_batch_clear(out);
+    if (!grow((void **)&out->rows, &out->row_room, rows, sizeof(*out->rows)) ||
+        !grow((void **)&out->columns, &out->column_room, columns, sizeof(*out->columns)) ||
+        !grow((void **)&out->values, &out->value_room, columns, sizeof(*out->values)) ||
+        !copy_texts(batch, out))
+        return err_nomem(err);
+    for (size_t i = 0; i < rows; i++)
+        out->rows[i] = batch->rows[i];
+    for (size_t i = 0; i < columns; i++) {
+        out->columns[i] =
+            (struct telemetry_column){.name = batch->columns[i].name, .at = (uint32_t)i};
+        out->values[i] = batch->values[batch->columns[i].at + sample];
+    }
+    out->row_count = rows;
+    out->column_count = out->value_count = columns;
+    out->stream = batch->stream;
+    out->seq = batch->seq;
+    out->interval_ms = batch->interval_ms;
+    out->start_us = telemetry_time_us(batch, sample);
+    out->sample_count = 1;
+    out->offset_ms[0] = 0;
+    return ERR_OK;
+}
+
 /* Counters ------------------------------------------------------------------------------------ */
 
 /* The end of a counter; what is beyond shows that it is wider than its table says (sysfs counters

@@ -40,8 +40,8 @@ enum telemetry_kind {
     TELEMETRY_RDMA,     /* device: name of the RDMA device; number: its port */
     TELEMETRY_GPU,
     TELEMETRY_PCIE,
-    TELEMETRY_IRQ, /* number: CPU */
-    TELEMETRY_TEMPERATURE,
+    TELEMETRY_IRQ,         /* device: PCI address, as of the GPU, PCIe, temperature and PTP rows */
+    TELEMETRY_TEMPERATURE, /* number: of the sensor on its device */
     TELEMETRY_PTP,
     TELEMETRY_KIND_COUNT,
 };
@@ -135,6 +135,11 @@ ERR_MUST_CHECK enum err_code telemetry_column_add(struct telemetry_batch *batch,
                                                   int64_t **out_values, struct err *err);
 
 bool telemetry_name_is_valid(const char *text);
+
+/* That sample alone, which makes `out` anew (initialised before). On failure `out` is empty. */
+ERR_MUST_CHECK enum err_code telemetry_batch_sample(const struct telemetry_batch *batch,
+                                                    size_t sample, struct telemetry_batch *out,
+                                                    struct err *err);
 
 /* As bytes; malloc'ed. ERR_LIMIT over TELEMETRY_BODY_MAX. */
 ERR_MUST_CHECK enum err_code telemetry_encode(const struct telemetry_batch *batch, uint8_t **out,

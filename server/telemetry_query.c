@@ -43,7 +43,7 @@ static bool read_number(struct telemetry_ask *ask)
         return true;
     unsigned long long value = strtoull(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || value > UINT32_MAX)
-        return refuse(ask, "number is that of a queue pair, a priority or a CPU");
+        return refuse(ask, "number is that of a queue pair, a priority or a sensor");
     ask->query.number = (int64_t)value;
     return true;
 }

@@ -3,8 +3,6 @@
  */
 #include "datapath/sys/gpu.h"
 
-#include <ctype.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +15,6 @@
 #include "fleet/inventory.h"
 
 #define PCI_FOLDER "/sys/bus/pci/devices"
-#define TEXT_SIZE  128
 #define MBYTE_BPS  INT64_C(8000000) /* 1 MB/s */
 
 /* The bus ------------------------------------------------------------------------------------- */
@@ -64,49 +61,10 @@ json_t *gpu_pci_list(const char *root)
 
 /* NVML ---------------------------------------------------------------------------------------- */
 
-struct nvml {
-    void *library;
-#define MEMBER(name, type) __typeof__(type) name;
-    NVML_FUNCTIONS(MEMBER)
-#undef MEMBER
-};
-
-/* POSIX lets a function's address pass through a void pointer; C has no words for it. */
-static void find(void *library, const char *name, void *out)
-{
-    void *address = dlsym(library, name);
-    memcpy(out, &address, sizeof(address));
-}
-
-static enum err_code nvml_open(const char *name, struct nvml *out, struct err *err)
-{
-    *out = (struct nvml){.library = dlopen(name, RTLD_NOW | RTLD_LOCAL)};
-    if (out->library == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "there is no %s", name);
-#define FIND(function, type) find(out->library, #function, &out->function);
-    NVML_FUNCTIONS(FIND)
-#undef FIND
-    /* Others may be missing in an old one: what they tell is unknown then. */
-    if (out->nvmlInit_v2 == NULL || out->nvmlShutdown == NULL ||
-        out->nvmlDeviceGetCount_v2 == NULL || out->nvmlDeviceGetHandleByIndex_v2 == NULL ||
-        out->nvmlDeviceGetPciInfo_v3 == NULL) {
-        dlclose(out->library);
-        return err_set(err, ERR_IO, "%s lacks functions of NVML", name);
-    }
-    return ERR_OK;
-}
-
-static const char *reason(const struct nvml *nvml, int result, char out[TEXT_SIZE])
-{
-    const char *text = nvml->nvmlErrorString == NULL ? NULL : nvml->nvmlErrorString(result);
-    snprintf(out, TEXT_SIZE, "%.96s (%d)", text == NULL ? "NVML error" : text, result);
-    return out;
-}
-
 static void put_text(int (*get)(nvml_device, char *, unsigned), nvml_device device, json_t *gpu,
                      const char *key)
 {
-    char text[TEXT_SIZE] = "";
+    char text[NVML_TEXT_SIZE] = "";
     if (get == NULL || get(device, text, sizeof(text) - 1) != NVML_OK)
         return;
     text[sizeof(text) - 1] = '\0';
@@ -119,18 +77,6 @@ static void put_small(int (*get)(nvml_device, unsigned *), nvml_device device, i
     unsigned value = 0;
     if (get != NULL && get(device, &value) == NVML_OK && value <= most)
         fact_int(object, key, value, 1);
-}
-
-/* NVML writes "00000000:07:00.0" and capital letters where the kernel writes "0000:07:00.0". */
-static bool bus_id(const struct nvml_pci *pci, char out[GPU_ID_SIZE])
-{
-    const char *end = memchr(pci->bus_id, '\0', sizeof(pci->bus_id));
-    const char *dot = end == NULL ? NULL : strchr(pci->bus_id, '.');
-    unsigned function = dot == NULL ? 0 : (unsigned)strtoul(dot + 1, NULL, 16);
-    if (pci->bus > 0xff || pci->device > 0x1f || function > 7)
-        return false;
-    snprintf(out, GPU_ID_SIZE, "%04x:%02x:%02x.%x", pci->domain, pci->bus, pci->device, function);
-    return true;
 }
 
 /* A link that is not there ends the list; all of them unsupported: the GPU has none. */
@@ -160,14 +106,15 @@ static json_t *nvml_gpu(const struct nvml *nvml, unsigned index, json_t *problem
     nvml_device device = NULL;
     struct nvml_pci pci = {.domain = 0};
     struct nvml_memory memory = {.total = 0};
-    char id[GPU_ID_SIZE], why[TEXT_SIZE], subject[TEXT_SIZE];
+    char id[GPU_ID_SIZE], why[NVML_TEXT_SIZE], subject[NVML_TEXT_SIZE];
     int result = nvml->nvmlDeviceGetHandleByIndex_v2(index, &device);
     if (result == NVML_OK)
         result = nvml->nvmlDeviceGetPciInfo_v3(device, &pci);
-    if (result != NVML_OK || !bus_id(&pci, id)) {
+    if (result != NVML_OK || !nvml_bus_id(&pci, id)) {
         snprintf(subject, sizeof(subject), "gpu/%u", index);
         fact_problem(problems, subject,
-                     result != NVML_OK ? reason(nvml, result, why) : "its bus address is none");
+                     result != NVML_OK ? nvml_reason(nvml, result, why)
+                                       : "its bus address is none");
         return NULL;
     }
     json_t *gpu = json_pack("{s:s,s:s}", "id", id, "vendor", "NVIDIA");
@@ -193,10 +140,10 @@ static enum err_code list_all(const struct nvml *nvml, json_t **out, json_t *pro
                               struct err *err)
 {
     unsigned count = 0;
-    char driver[TEXT_SIZE] = "", why[TEXT_SIZE];
+    char driver[NVML_TEXT_SIZE] = "", why[NVML_TEXT_SIZE];
     int result = nvml->nvmlDeviceGetCount_v2(&count);
     if (result != NVML_OK)
-        return err_set(err, ERR_IO, "cannot count the GPUs: %s", reason(nvml, result, why));
+        return err_set(err, ERR_IO, "cannot count the GPUs: %s", nvml_reason(nvml, result, why));
     if (nvml->nvmlSystemGetDriverVersion != NULL &&
         nvml->nvmlSystemGetDriverVersion(driver, sizeof(driver) - 1) != NVML_OK)
         driver[0] = '\0';
@@ -217,18 +164,19 @@ static enum err_code list_all(const struct nvml *nvml, json_t **out, json_t *pro
 enum err_code gpu_nvml_list(const char *library, json_t **out, json_t *problems, struct err *err)
 {
     struct nvml nvml;
-    char why[TEXT_SIZE];
+    char why[NVML_TEXT_SIZE];
     enum err_code code = nvml_open(library, &nvml, err);
     if (code != ERR_OK)
         return code;
     int result = nvml.nvmlInit_v2();
     if (result != NVML_OK) {
-        code = err_set(err, ERR_UNAVAILABLE, "NVML does not start: %s", reason(&nvml, result, why));
+        code = err_set(err, ERR_UNAVAILABLE, "NVML does not start: %s",
+                       nvml_reason(&nvml, result, why));
     } else {
         code = list_all(&nvml, out, problems, err);
         nvml.nvmlShutdown();
     }
-    dlclose(nvml.library);
+    nvml_close(&nvml);
     return code;
 }
 

@@ -11,7 +11,7 @@
 #include "base/err.h"
 
 #define GPU_NVML      "libnvidia-ml.so.1"
-#define GPU_ID_SIZE   32
+#define GPU_ID_SIZE   32 /* as NVML_ID_SIZE */
 #define GPU_LINKS_MAX 32 /* NVLinks of a GPU that are asked for */
 
 /* Accelerators by PCI class: [{"id", "vendor", "pci_id", "numa_node", "pcie"}], sorted by id.

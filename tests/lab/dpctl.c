@@ -308,7 +308,8 @@ static void on_row(void *arg, enum telemetry_kind kind, const char *device,
 
 static void on_value(void *arg, const struct telemetry_name *name, int64_t value)
 {
-    printf("%s %s %lld\n", ((struct counters_row *)arg)->text, name->text, (long long)value);
+    if (value != TELEMETRY_ABSENT)
+        printf("%s %s %lld\n", ((struct counters_row *)arg)->text, name->text, (long long)value);
 }
 
 static int show_counters(void)

@@ -6,8 +6,9 @@
  *   a800     the same with 8 links
  *   degraded one A100 with 3 of 12 links down, then one that fell off the bus, then a PCIe card
  *   dark     an A100 with all links down
- *   dead     nvmlInit fails
- *   stuck    nvmlInit does not come back for three seconds
+ *   sick     an A100 with errors of memory, a row to be remapped and two Xids; one that is lost
+ * when it is asked for those; one that knows none of that dead     nvmlInit fails stuck    nvmlInit
+ * does not come back for three seconds
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define LINKS     12
 #define GPU_LOST  15
 #define NO_ANSWER 999
+#define TIMEOUT   10
 #define LINK_MBPS 25000
 #define MEMORY    85899345920ULL
 #define STUCK_S   3
@@ -70,7 +72,7 @@ int nvmlSystemGetDriverVersion(char *out, unsigned size)
 
 int nvmlDeviceGetCount_v2(unsigned *out)
 {
-    *out = is("degraded") ? 3 : is("dark") ? 1 : 8;
+    *out = is("degraded") || is("sick") ? 3 : is("dark") ? 1 : 8;
     return NVML_OK;
 }
 
@@ -170,5 +172,72 @@ int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_field *v
         values[i].result = values[i].id == NVML_FIELD_NVLINK_SPEED ? NVML_OK : NVML_NOT_SUPPORTED;
         values[i].value.number = LINK_MBPS;
     }
+    return NVML_OK;
+}
+
+int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int since, unsigned long long *out)
+{
+    if (since != NVML_SINCE_LOADED || (is("sick") && number(device) == 3))
+        return NVML_NOT_SUPPORTED;
+    if (is("sick") && number(device) == 2)
+        return GPU_LOST;
+    *out = is("sick") ? (type == NVML_CORRECTED ? 12 : 2) : 0;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetRemappedRows(nvml_device device, unsigned *fixed, unsigned *unfixed,
+                              unsigned *pending, unsigned *failed)
+{
+    if (is("sick") && number(device) == 3)
+        return NVML_NOT_SUPPORTED;
+    if (is("sick") && number(device) == 2)
+        return GPU_LOST;
+    *fixed = is("sick") ? 4 : 0;
+    *unfixed = is("sick") ? 1 : 0;
+    *pending = is("sick") ? 1 : 0;
+    *failed = 0;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetTemperature(nvml_device device, int sensor, unsigned *out)
+{
+    if (sensor != NVML_SENSOR_GPU || (is("sick") && number(device) == 3))
+        return NVML_NOT_SUPPORTED;
+    if (is("sick") && number(device) == 2)
+        return GPU_LOST;
+    *out = 41;
+    return NVML_OK;
+}
+
+/* Xids wait for who asks. */
+static int events_left;
+
+int nvmlEventSetCreate(nvml_events *out)
+{
+    events_left = is("sick") ? 2 : 0;
+    *out = (nvml_events)&events_left;
+    return NVML_OK;
+}
+
+int nvmlEventSetFree(nvml_events events)
+{
+    return events == (nvml_events)&events_left ? NVML_OK : NO_ANSWER;
+}
+
+int nvmlDeviceRegisterEvents(nvml_device device, unsigned long long types, nvml_events events)
+{
+    if (events != (nvml_events)&events_left || types != NVML_EVENT_XID)
+        return NO_ANSWER;
+    return is("sick") && number(device) == 3 ? NVML_NOT_SUPPORTED : NVML_OK;
+}
+
+int nvmlEventSetWait_v2(nvml_events events, struct nvml_event *out, unsigned wait_ms)
+{
+    if (events != (nvml_events)&events_left || wait_ms != 0 || events_left == 0)
+        return TIMEOUT;
+    *out = (struct nvml_event){.device = (nvml_device)(size_t)1,
+                               .type = NVML_EVENT_XID,
+                               .data = events_left == 2 ? 63 : 79};
+    events_left--;
     return NVML_OK;
 }
