@@ -361,6 +361,10 @@ enum err_code agent_new(struct loop *loop, const struct agent_config *config, st
     }
     agent->flasher = config->flasher;
     agent->counters = config->counters;
+    agent->telemetry_ns = config->telemetry_ns;
+    agent->telemetry_samples = config->telemetry_samples;
+    agent->telemetry_stays = config->telemetry_stays;
+    agent->exporter = config->exporter;
     agent->loop = loop;
     agent->dp = dp;
     agent->link = link;

@@ -34,6 +34,8 @@
 #define AGENT_FIGHT_WINDOW_NS (60 * NS_PER_S)
 #define AGENT_FIGHT_PAUSE_NS  (5 * 60 * NS_PER_S)
 
+struct exporter; /* agent/exporter.h */
+
 enum agent_event {
     AGENT_INVENTORY_DONE, /* the server has our inventory */
     AGENT_WAITING,        /* for a plan */
@@ -51,6 +53,10 @@ struct agent_config {
     struct flasher *flasher; /* taken over, also on failure; NULL = no firmware is written */
     /* Taken over, also on failure; NULL = no telemetry is sent. */
     struct counters *counters;
+    int64_t telemetry_ns;      /* between looks at them; 0 = COLLECT_INTERVAL_NS */
+    size_t telemetry_samples;  /* of a batch; 0 = COLLECT_SAMPLES */
+    bool telemetry_stays;      /* nothing of it goes to the server */
+    struct exporter *exporter; /* borrowed; who else is told; NULL = nobody */
     bool (*killed)(void *arg); /* see reconcile.h; NULL = none */
     void *killed_arg;
     void (*watch)(void *arg, enum agent_event event); /* benchmarks and tests; NULL = none */

@@ -13,6 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/agent_options.h"
+#include "agent/exporter.h"
 #include "agent/keep.h"
 #include "agent/way.h"
 #include "base/file.h"
@@ -124,10 +125,26 @@ static enum err_code make_counters(const struct agent_options *options, struct c
                                    struct err *err)
 {
     const struct counters_linux_config config = {.root = options->root};
-    if (options->once || options->server == NULL)
+    bool sends = options->server != NULL && options->telemetry;
+    if (options->once || (!sends && options->metrics == NULL))
         return ERR_OK;
     return options->sim ? counters_sim_new(options->sim_ports, out, err)
                         : counters_linux_new(&config, out, err);
+}
+
+/* Metrics are nothing that a node cannot do without. */
+static void make_exporter(const struct agent_options *options, struct exporter **out)
+{
+    const struct exporter_config config = {
+        .node = options->node, .address = options->metrics, .clock = clock_system()};
+    struct err err = ERR_INIT;
+    if (options->once || options->metrics == NULL)
+        return;
+    if (exporter_new(&config, out, &err) != ERR_OK)
+        log_error("agent", "no metrics: %s", err.text);
+    else
+        log_info("agent", "metrics are served on port %u of %s", exporter_port(*out),
+                 options->metrics);
 }
 
 static enum err_code make_link(const struct agent_options *options, struct loop *loop,
@@ -227,6 +244,7 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     OWN(loop) struct loop *loop = NULL;
     OWN(dp) struct dp *dp = NULL;
     OWN(way) struct way *way = NULL;
+    OWN(exporter) struct exporter *exporter = NULL;
     OWN(agent) struct agent *agent = NULL;
     struct link *link = NULL;
     struct flasher *flasher = NULL;
@@ -247,10 +265,16 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         code = make_flasher(options, dp, starter, &flasher, err);
     if (code == ERR_OK)
         code = make_counters(options, &counters, err);
+    if (code == ERR_OK)
+        make_exporter(options, &exporter);
     struct agent_config config = {
         .node = options->node,
         .flasher = flasher,
         .counters = counters,
+        .telemetry_ns = options->look_ns,
+        .telemetry_samples = (size_t)(options->batch_ns / options->look_ns),
+        .telemetry_stays = !options->telemetry,
+        .exporter = exporter,
         .state_dir = options->state_dir,
         .boot_id = boot_id,
         .clock = clock_system(),

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/collect.h"
+#include "agent/exporter.h"
+#include "base/duration.h"
 #include "fleet/name.h"
 
 /* Values ---------------------------------------------------------------------------------------*/
@@ -81,6 +84,42 @@ static enum err_code add_sim_fault(void *target, const char *value, struct err *
     return ERR_OK;
 }
 
+static enum err_code set_telemetry(void *target, const char *value, struct err *err)
+{
+    struct agent_options *options = target;
+    options->telemetry = strcmp(value, "on") == 0;
+    if (options->telemetry || strcmp(value, "off") == 0)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "'%s' is neither on nor off", value);
+}
+
+static enum err_code set_span(const char *value, int64_t max_ns, const char *wanted, int64_t *out,
+                              struct err *err)
+{
+    if (duration_parse(value, out) && *out >= COLLECT_INTERVAL_MIN_NS && *out <= max_ns &&
+        *out % NS_PER_MS == 0)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "'%.32s': %s is wanted", value, wanted);
+}
+
+static enum err_code set_look(void *target, const char *value, struct err *err)
+{
+    return set_span(value, COLLECT_INTERVAL_MAX_NS, "a time from 100ms to 1m",
+                    &((struct agent_options *)target)->look_ns, err);
+}
+
+static enum err_code set_batch(void *target, const char *value, struct err *err)
+{
+    return set_span(value, COLLECT_BATCH_MAX_NS, "a time from 100ms to 10m",
+                    &((struct agent_options *)target)->batch_ns, err);
+}
+
+static enum err_code set_metrics(void *target, const char *value, struct err *err)
+{
+    ((struct agent_options *)target)->metrics = value;
+    return exporter_check(value, err);
+}
+
 static enum err_code set_once(void *target, const char *value, struct err *err)
 {
     (void)value;
@@ -133,6 +172,15 @@ static const struct option_row rows[] = {
      "for tests only, may be repeated: fail-step:N, or fail,\nrefuse, ignore, link-down with "
      ":KNOB: the simulator's\nknobs of that kind go wrong; flash:WHAT: its firmware does",
      OPTION_REPEATED, add_sim_fault, 0},
+    {"telemetry", "on|off", "send what the node counts to the server [on]", 0, set_telemetry, 0},
+    {"telemetry-interval", "TIME", "between two looks at the counters, 100ms to 1m [1s]", 0,
+     set_look, 0},
+    {"telemetry-batch", "TIME",
+     "what is sent in one go; 1 to 60 looks, at most 10m\n[10s, or as many looks as fit]", 0,
+     set_batch, 0},
+    {"metrics-listen", "ADDR:PORT",
+     "serve the last look at GET /metrics for Prometheus, without\nTLS; default: nowhere", 0,
+     set_metrics, 0},
     {"log-level", "LEVEL", "error, warning, info (default) or debug", 0, option_log_level, 0},
     {"log-format", "FORMAT", "text, json or journal [text; journal under systemd]", 0,
      option_log_format, 0},
@@ -180,7 +228,19 @@ static const char *wrong_way(const struct agent_options *options)
     return joins && !https ? "--join needs a server with TLS (https://)" : NULL;
 }
 
-static enum err_code check_together(const struct agent_options *options, struct err *err)
+/* Without a wish a batch has its usual length, in looks that fit into it. */
+static bool fit_batch(struct agent_options *options)
+{
+    if (options->batch_ns == 0) {
+        int64_t looks = COLLECT_SAMPLES * COLLECT_INTERVAL_NS / options->look_ns;
+        looks = looks < 1 ? 1 : looks > TELEMETRY_SAMPLES_MAX ? TELEMETRY_SAMPLES_MAX : looks;
+        options->batch_ns = looks * options->look_ns;
+    }
+    return options->batch_ns % options->look_ns == 0 &&
+           options->batch_ns / options->look_ns <= TELEMETRY_SAMPLES_MAX;
+}
+
+static enum err_code check_together(struct agent_options *options, struct err *err)
 {
     const char *wrong = wrong_way(options);
     if (options->done)
@@ -189,6 +249,8 @@ static enum err_code check_together(const struct agent_options *options, struct 
         wrong = "--node is needed: this node's name at the server";
     else if (options->sim_faults > 0 && !options->sim)
         wrong = "--sim-fault is of --provider sim";
+    else if (!fit_batch(options))
+        wrong = "--telemetry-batch must be 1 to 60 times --telemetry-interval";
     return wrong == NULL ? ERR_OK : err_set(err, ERR_INVALID, "%s", wrong);
 }
 
@@ -210,6 +272,8 @@ enum err_code agent_options_read(int argc, char **argv, struct agent_options *ou
     *out = (struct agent_options){
         .state_dir = AGENT_STATE_DIR,
         .sim_ports = 2,
+        .telemetry = true,
+        .look_ns = COLLECT_INTERVAL_NS,
         .table = {.rows = rows, .count = ROW_COUNT, .file = AGENT_CONFIG},
     };
     enum err_code code = options_read(&out->table, argc, argv, out, NULL, err);

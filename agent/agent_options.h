@@ -22,6 +22,10 @@ struct agent_options {
     int sim_ports;
     const char *sim_fault[SIM_FAULTS_MAX];
     int sim_faults;
+    bool telemetry;       /* what is counted goes to the server */
+    int64_t look_ns;      /* between two looks at the counters */
+    int64_t batch_ns;     /* what one batch of them spans */
+    const char *metrics;  /* address and port to serve them on; NULL = nowhere */
     bool done;            /* --help and the like: nothing is left to do */
     struct options table; /* owns what came from the file */
     char *devices;        /* owned, cut at the commas; private */

@@ -29,7 +29,11 @@ struct agent {
     struct outbox outbox;
     struct counters *counters; /* owned until collect is made */
     struct collect *collect;   /* NULL = no telemetry is sent */
-    struct spool *spool;
+    struct spool *spool;       /* NULL = none */
+    struct exporter *exporter; /* borrowed; NULL = none */
+    int64_t telemetry_ns;
+    size_t telemetry_samples;
+    bool telemetry_stays;
     bool telemetry_out; /* a batch is on its way */
     struct loop_timer *debounce, *tick, *trial;
     int64_t look_ns;        /* how often the timer of a trial is looked at */

@@ -129,7 +129,7 @@ static void on_value(void *arg, const struct telemetry_name *name, int64_t value
 static void begin(struct collect *c, size_t wanted)
 {
     telemetry_batch_clear(&c->batch);
-    c->batch.sample_count = COLLECT_SAMPLES; /* room for all of them */
+    c->batch.sample_count = c->config.samples; /* room for all of them */
     c->taken = 0;
     c->wanted = wanted;
     c->hint = 0;
@@ -146,15 +146,15 @@ static void store(struct collect *c, const uint8_t *data, size_t len)
         return;
     }
     enum err_code code = spool_add(c->config.spool, data, len, times_us, &lost, &err);
-    if (code == ERR_OK && !c->stop)
+    bool kept = code == ERR_OK;
+    if (kept && !c->stop)
         code = loop_post(c->config.loop, c->config.ready, c->config.arg,
                          &err); /* else the next one's does */
     pthread_mutex_unlock(&c->lock);
-    if (code != ERR_OK) {
+    if (code != ERR_OK)
         log_warning("agent", "node %s: telemetry is late or lost: %s", c->node, err.text);
-        if (code != ERR_LIMIT)
-            add_gap(c, times_us[0], times_us[1], TELEMETRY_GAP_OVERFLOW);
-    }
+    if (!kept)
+        add_gap(c, times_us[0], times_us[1], TELEMETRY_GAP_OVERFLOW);
     add_gap(c, lost.from_us, lost.to_us, TELEMETRY_GAP_OVERFLOW);
 }
 
@@ -166,6 +166,10 @@ static void finish(struct collect *c)
     struct err err = ERR_INIT;
     if (c->taken == 0)
         return;
+    if (c->config.spool == NULL) {
+        begin(c, c->config.samples);
+        return;
+    }
     c->batch.sample_count = c->taken;
     memcpy(c->batch.gaps, c->gaps, c->gap_count * sizeof(c->gaps[0]));
     c->batch.gap_count = c->gap_count;
@@ -178,7 +182,7 @@ static void finish(struct collect *c)
         memory = data;
         store(c, data, len);
     }
-    begin(c, COLLECT_SAMPLES);
+    begin(c, c->config.samples);
 }
 
 /* A clock that was set ends the batch: the times of one grow. */
@@ -190,6 +194,15 @@ static bool clock_was_set(struct collect *c, int64_t now_us, int64_t expected_us
     finish(c);
     add_gap(c, c->last_us, now_us, TELEMETRY_GAP_CLOCK);
     return true;
+}
+
+/* Whether what is borrowed may be gone: a look that was given up came back. */
+static bool is_stopping(struct collect *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool stop = c->stop;
+    pthread_mutex_unlock(&c->lock);
+    return stop;
 }
 
 static void look(struct collect *c, int64_t mono_ns, int64_t past_ns)
@@ -214,6 +227,8 @@ static void look(struct collect *c, int64_t mono_ns, int64_t past_ns)
         log_warning("agent", "node %s: its counters cannot be read whole: %s", c->node, err.text);
     c->failing = code != ERR_OK;
     c->last_us = now_us;
+    if (c->config.exporter != NULL && !is_stopping(c))
+        exporter_put(c->config.exporter, &c->batch, c->taken);
     if (++c->taken >= c->wanted)
         finish(c);
 }
@@ -274,6 +289,8 @@ static void init(struct collect *c, const struct collect_config *config)
     c->config = *config;
     if (config->interval_ns == 0)
         c->config.interval_ns = COLLECT_INTERVAL_NS;
+    if (config->samples == 0)
+        c->config.samples = COLLECT_SAMPLES;
     snprintf(c->node, sizeof(c->node), "%s", config->node);
     pthread_mutex_init(&c->lock, NULL);
     pthread_condattr_init(&attr);
@@ -285,9 +302,10 @@ static void init(struct collect *c, const struct collect_config *config)
     random_bytes(&chance, sizeof(chance));
     c->batch.stream |= 1;
     c->batch.interval_ms = (uint32_t)(c->config.interval_ns / NS_PER_MS);
-    begin(c, 1 + chance % COLLECT_SAMPLES); /* so that nodes do not send together */
-    add_gap(c, spool_last_us(config->spool), config->clock->wall_us(config->clock),
-            TELEMETRY_GAP_START);
+    begin(c, 1 + chance % c->config.samples); /* so that nodes do not send together */
+    if (config->spool != NULL)
+        add_gap(c, spool_last_us(config->spool), config->clock->wall_us(config->clock),
+                TELEMETRY_GAP_START);
 }
 
 enum err_code collect_new(const struct collect_config *config, struct collect **out,

@@ -5,23 +5,29 @@
  * read is a gap of the next batch with its reason; nothing is made up.
  */
 
+#include "agent/exporter.h"
 #include "agent/spool.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "datapath/counters.h"
 
-#define COLLECT_INTERVAL_NS (1 * NS_PER_S)
-#define COLLECT_SAMPLES     10  /* of a batch; of the first a random number up to it */
-#define COLLECT_STOP_MS     500 /* then a thread that hangs is given up */
+#define COLLECT_INTERVAL_NS     (1 * NS_PER_S)
+#define COLLECT_SAMPLES         10 /* of a batch; of the first a random number up to as many */
+#define COLLECT_INTERVAL_MIN_NS (100 * NS_PER_MS)
+#define COLLECT_INTERVAL_MAX_NS (60 * NS_PER_S)
+#define COLLECT_BATCH_MAX_NS    (TELEMETRY_SPAN_MAX_MS * NS_PER_MS)
+#define COLLECT_STOP_MS         500 /* then a thread that hangs is given up */
 
 struct collect;
 
 struct collect_config {
     const char *node;          /* for messages; copied */
     struct counters *counters; /* taken over, also on failure */
-    struct spool *spool;       /* borrowed, longer */
+    struct spool *spool;       /* borrowed, longer; NULL = no batches are kept */
+    struct exporter *exporter; /* borrowed, longer; NULL = nobody else is told */
     struct clock *clock;       /* borrowed; any thread */
     int64_t interval_ns;       /* 0 = COLLECT_INTERVAL_NS */
+    size_t samples;            /* of a batch, at most TELEMETRY_SAMPLES_MAX; 0 = COLLECT_SAMPLES */
     struct loop *loop;
     void (*ready)(void *arg); /* on the loop: a batch is in the spool */
     void *arg;

@@ -50,7 +50,7 @@ door() {
     fi
 }
 door 'sqlite3\.h' db/
-door 'microhttpd\.h' server/http
+door 'microhttpd\.h' server/http agent/exporter_http
 door 'zstd' db/series_
 door 'netlink/' datapath/nl/
 door 'infiniband/' datapath/verbs/
