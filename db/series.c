@@ -29,6 +29,15 @@
 
 /* Roll-ups ------------------------------------------------------------------------------------- */
 
+static void note_failure(struct series *series, const struct err *err)
+{
+    series->stats.failed_writes++;
+    series->stats.failed_rolls++;
+    if (!series->failing && series->failed != NULL)
+        series->failed(series->failed_arg, err);
+    series->failing = true;
+}
+
 static void flush_tier(struct series *series, enum series_tier tier)
 {
     struct frame_builder *builder = &series->builders[tier];
@@ -38,9 +47,10 @@ static void flush_tier(struct series *series, enum series_tier tier)
         return;
     if (series_names_store(series, &err) != ERR_OK ||
         frame_write(&series->files[tier], builder, &bytes, &err) != ERR_OK) {
-        series->stats.failed_writes++; /* tried again; see make_way() for the end of that */
+        note_failure(series, &err); /* tried again; see make_way() for the end of that */
         return;
     }
+    series->failing = false;
     series->stats.bytes[tier] += bytes;
 }
 
@@ -101,7 +111,7 @@ static void roll_idle(struct series *series, int64_t before_us)
     struct err err = ERR_INIT;
     for (uint32_t i = 0; i < series->picture.node_names.count; i++)
         if (series_roll_idle(&series->roller, i, before_us, &err) != ERR_OK)
-            series->stats.failed_writes++;
+            note_failure(series, &err);
 }
 
 static void tick(struct series *series)
@@ -255,6 +265,8 @@ enum err_code series_open(const struct series_config *config, struct series **ou
     if (series == NULL)
         return err_nomem(err);
     series->clock = config->clock;
+    series->failed = config->failed;
+    series->failed_arg = config->failed_arg;
     enum err_code code = init(series, err);
     for (int i = 0; i < SERIES_TIER_COUNT; i++)
         series->files[i].fd = -1;
@@ -370,7 +382,7 @@ void series_stats_get(struct series *series, struct series_stats *out)
     pthread_mutex_unlock(&series->lock);
 }
 
-void series_test_fail_write(struct series *series)
+void series_test_fail_write(struct series *series, enum series_tier tier)
 {
-    series->files[SERIES_RAW].fail = true;
+    series->files[tier].fail = true;
 }

@@ -47,6 +47,12 @@ struct series_config {
     struct clock *clock;
     int64_t keep_us[SERIES_TIER_COUNT]; /* 0 = SERIES_KEEP_* */
     int64_t raw_bytes_max;              /* 0 = SERIES_RAW_BYTES; the oldest files go first */
+    /* Roll-ups could not be made or written: once until they can again. Nobody else hears of it, as
+     * of a raw batch its sender does. On a thread of the series, which it may not call. NULL =
+     * none.
+     */
+    void (*failed)(void *arg, const struct err *err);
+    void *failed_arg;
 };
 #define SERIES_KEEP_RAW_US    (INT64_C(6) * 3600 * 1000000)
 #define SERIES_KEEP_MINUTE_US (INT64_C(14) * 86400 * 1000000)
@@ -142,11 +148,12 @@ void series_latest(struct series *series, const struct series_query *query, seri
 struct series_stats {
     uint64_t batches, samples, values; /* stored since the start */
     uint64_t repeated, refused, dropped_samples, cut_bytes, failed_writes;
+    uint64_t failed_rolls;             /* of failed_writes those of roll-ups */
     uint64_t bytes[SERIES_TIER_COUNT]; /* written since the start */
     uint32_t nodes, rows, queued;
     uint64_t columns; /* with a latest value */
 };
 void series_stats_get(struct series *series, struct series_stats *out); /* any thread */
 
-/* Fault injection for tests: the next write of a frame finds the disk full. */
-void series_test_fail_write(struct series *series);
+/* Fault injection for tests: the tier's next write of a frame finds the disk full. */
+void series_test_fail_write(struct series *series, enum series_tier tier);

@@ -80,6 +80,8 @@ struct series_picture {
     /* scratch */
     uint32_t *cells;  /* of a batch's columns: index into the row's metrics */
     uint32_t *places; /* of a batch's rows: index into the node's rows */
+    uint32_t *slots;  /* of a node's rows, by what they are about: index + 1; open addressing */
+    bool indexed;     /* slots are those of the node at hand */
     struct telemetry_batch roll;
 };
 void series_picture_release(struct series_picture *picture);
@@ -134,6 +136,8 @@ struct series {
     char dir[FRAME_DIR_MAX];
     struct clock *clock;
     int64_t keep_us[SERIES_TIER_COUNT], raw_bytes_max;
+    void (*failed)(void *arg, const struct err *err); /* NULL = nobody wants to hear it */
+    void *failed_arg;
     pthread_t writer, reader;
     bool threads;
     pthread_mutex_t queue_lock;
@@ -153,6 +157,7 @@ struct series {
     struct frame_file files[SERIES_TIER_COUNT];
     struct frame_builder builders[SERIES_TIER_COUNT];
     struct telemetry_batch batch;
+    bool failing; /* roll-ups cannot be written: said */
     int64_t ticked_ns, flushed_ns, trimmed_ns;
     int names_fd;
     uint32_t names_stored; /* of picture.node_names */

@@ -106,5 +106,6 @@ void series_picture_release(struct series_picture *picture)
     free(picture->names);
     free(picture->cells);
     free(picture->places);
+    free(picture->slots);
     telemetry_batch_release(&picture->roll);
 }

@@ -149,11 +149,21 @@ static enum err_code sweep_images(struct db_ro *ro, void *arg, struct err *err)
     return ERR_OK;
 }
 
+static void on_series_failed(void *arg, const struct err *err)
+{
+    (void)arg;
+    log_error("stellard",
+              "minutes and hours of the telemetry cannot be written: %s; said once, "
+              "stellar_telemetry_failed_rollups_total counts on",
+              err->text);
+}
+
 static enum err_code open_series(struct app *app, const char *data_dir, struct err *err)
 {
     char path[APP_PATH_MAX];
     struct series_stats stats;
-    const struct series_config config = {.dir = path, .clock = app->clock};
+    const struct series_config config = {
+        .dir = path, .clock = app->clock, .failed = on_series_failed};
     snprintf(path, sizeof(path), "%s/telemetry", data_dir);
     enum err_code code = series_open(&config, &app->series, err);
     if (code != ERR_OK)

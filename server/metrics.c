@@ -163,6 +163,9 @@ static void add_telemetry(struct text *text, struct app *app)
         "Samples that were not later than what was stored.", (double)stats.dropped_samples);
     add(text, "telemetry_failed_writes_total", "counter", "Frames that could not be written.",
         (double)stats.failed_writes);
+    add(text, "telemetry_failed_rollups_total", "counter",
+        "Of these the times that minutes or hours could not be written.",
+        (double)stats.failed_rolls);
     add(text, "telemetry_cut_bytes_total", "counter", "Torn ends of files that were cut off.",
         (double)stats.cut_bytes);
     add(text, "telemetry_rows", "gauge", "Rows that have latest values.", (double)stats.rows);

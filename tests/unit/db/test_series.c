@@ -391,12 +391,109 @@ static void a_full_disk_is_said_and_loses_nothing_else(void **state)
     struct err err = ERR_INIT;
     begin(&f);
     put_minutes(&f, 0, 100);
-    series_test_fail_write(f.series);
+    series_test_fail_write(f.series, SERIES_RAW);
     assert_fails(put(&f, 11, 100, &wait, &err), ERR_IO);
     assert_true(err_is_full(&err));
     assert_ok(put(&f, 11, 100, &wait, &err));
     assert_false(wait.receipt.repeated);
     check_sums(&f, 109 * RATE);
+    end(&f);
+}
+
+static void count_failure(void *arg, const struct err *err)
+{
+    assert_true(err_is_full(err));
+    ++*(int *)arg;
+}
+
+static void roll_ups_that_fail_are_said_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct wait wait;
+    struct err err = ERR_INIT;
+    struct series_stats stats;
+    int said = 0;
+    struct series_query query = query_of(60);
+    begin(&f);
+    f.config.failed = count_failure;
+    f.config.failed_arg = &said;
+    reopen(&f);
+    put_minutes(&f, 0, 100);
+    for (int i = 0; i < 2; i++) { /* what could not be written is tried again by each query */
+        series_test_fail_write(f.series, SERIES_MINUTE);
+        assert_ok(ask(&f, &query, &wait, &err));
+        assert_int_equal(said, 1);
+    }
+    series_stats_get(f.series, &stats);
+    assert_int_equal(stats.failed_rolls, 2);
+    assert_int_equal(stats.failed_writes, 2);
+    assert_ok(ask(&f, &query, &wait, &err));
+    put_minutes(&f, 100, 200);
+    series_test_fail_write(f.series, SERIES_MINUTE);
+    assert_ok(ask(&f, &query, &wait, &err));
+    assert_int_equal(said, 2); /* it went well in between */
+    end(&f);
+}
+
+#define MANY_ROWS 3000
+
+/* As many queue pairs, each with its number as value; malloc'ed. */
+static uint8_t *many_rows(uint64_t seq, int64_t at_s, bool backwards, size_t *len)
+{
+    static const struct telemetry_name name = {"queue_pairs", TELEMETRY_GAUGE, 0};
+    struct err err = ERR_INIT;
+    struct telemetry_batch batch;
+    uint8_t *data = NULL;
+    telemetry_batch_init(&batch);
+    batch.stream = 9;
+    batch.seq = seq;
+    batch.interval_ms = 1000;
+    batch.start_us = START_US + at_s * S_US;
+    batch.sample_count = 1;
+    for (uint32_t i = 0; i < MANY_ROWS; i++) {
+        struct telemetry_subject subject = {.kind = TELEMETRY_QP,
+                                            .number = backwards ? MANY_ROWS - 1 - i : i};
+        uint16_t index;
+        int64_t *values;
+        assert_ok(telemetry_device_add(&batch, "mlx5_0", &subject.device, &err));
+        assert_ok(telemetry_row_add(&batch, &subject, &err));
+        assert_ok(telemetry_name_add(&batch, &name, &index, &err));
+        assert_ok(telemetry_column_add(&batch, index, &values, &err));
+        values[0] = subject.number;
+    }
+    assert_ok(telemetry_encode(&batch, &data, len, &err));
+    telemetry_batch_release(&batch);
+    return data;
+}
+
+static bool has_its_number(void *arg, const struct series_found *found)
+{
+    assert_int_equal(found->last.value, found->number);
+    ++*(int *)arg;
+    return true;
+}
+
+static void rows_in_another_order_are_the_same_rows(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct wait wait;
+    struct err err = ERR_INIT;
+    struct series_stats stats;
+    const struct series_query query = {.kind = -1, .number = -1};
+    int seen = 0;
+    begin(&f);
+    for (int i = 0; i < 2; i++) {
+        size_t len;
+        uint8_t *data = many_rows((uint64_t)i + 1, i, i == 1, &len);
+        assert_ok(put_bytes(&f, "n1", data, len, &wait, &err));
+        free(data);
+    }
+    series_stats_get(f.series, &stats);
+    assert_int_equal(stats.rows, MANY_ROWS);
+    series_latest(f.series, &query, has_its_number, &seen);
+    assert_int_equal(seen, MANY_ROWS);
     end(&f);
 }
 
@@ -443,7 +540,7 @@ static void a_frame_that_fails_is_sent_again_alone(void **state)
     struct err err = ERR_INIT;
     begin(&f);
     pass_time(&f, 3600);
-    series_test_fail_write(f.series);
+    series_test_fail_write(f.series, SERIES_RAW);
     store_two(&f, waits);
     assert_int_equal(waits[0].code, ERR_IO);
     assert_int_equal(waits[1].code, ERR_OK);
@@ -675,6 +772,8 @@ int main(void)
         cmocka_unit_test(batches_outside_the_time_are_refused),
         cmocka_unit_test(damaged_batches_are_refused),
         cmocka_unit_test(a_full_disk_is_said_and_loses_nothing_else),
+        cmocka_unit_test(roll_ups_that_fail_are_said_once),
+        cmocka_unit_test(rows_in_another_order_are_the_same_rows),
         cmocka_unit_test(each_batch_of_several_frames_has_its_time),
         cmocka_unit_test(a_frame_that_fails_is_sent_again_alone),
         cmocka_unit_test(a_torn_end_is_cut_and_counted),
