@@ -21,10 +21,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "datapath/sys/child.h"
 #include "datapath/sys/confine.h"
+
+#define PAUSE_NS 10000000 /* before a want that passes is met again */
 
 enum { OUTPUT_FD, CONTROL_FD, FD_COUNT };
 
@@ -108,6 +111,24 @@ static bool split(struct request *request, size_t len)
     return true;
 }
 
+/* What passes: a signal, or want of memory or descriptors. Anything else shows that the socket is
+ * of no use any more. */
+static bool is_passing(int error)
+{
+    return error == EINTR || error == EAGAIN || error == ENOMEM || error == ENOBUFS ||
+           error == EMFILE || error == ENFILE || error == ETOOMANYREFS;
+}
+
+/* Descriptors that came; what is not as it should be is closed with them. */
+static bool take_fds(const struct cmsghdr *head, struct request *request)
+{
+    if (head == NULL || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
+        head->cmsg_len < CMSG_LEN(sizeof(int)) || head->cmsg_len > CMSG_LEN(sizeof(request->fds)))
+        return false;
+    memcpy(request->fds, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
+    return head->cmsg_len == CMSG_LEN(sizeof(request->fds));
+}
+
 /* 1: a request; 0: the owner is gone; -1: none that can be used. */
 static int receive(int fd, struct request *request)
 {
@@ -117,13 +138,15 @@ static int receive(int fd, struct request *request)
         .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = sizeof(rights)};
     request->fds[OUTPUT_FD] = request->fds[CONTROL_FD] = -1;
     ssize_t n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
-    if (n <= 0)
-        return n < 0 && errno == EINTR ? -1 : 0;
-    const struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
-    if (head == NULL || head->cmsg_type != SCM_RIGHTS ||
-        head->cmsg_len != CMSG_LEN(sizeof(request->fds)))
+    if (n == 0 || (n < 0 && !is_passing(errno)))
+        return 0;
+    if (n < 0) {
+        const struct timespec pause = {.tv_nsec = PAUSE_NS};
+        nanosleep(&pause, NULL);
         return -1;
-    memcpy(request->fds, CMSG_DATA(head), sizeof(request->fds));
+    }
+    if (!take_fds(CMSG_FIRSTHDR(&msg), request))
+        return -1;
     return (msg.msg_flags & MSG_TRUNC) == 0 && split(request, (size_t)n) ? 1 : -1;
 }
 

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -275,6 +276,27 @@ static void any_other_command_line_is_refused(void **state)
     assert_fails(run_tool(starter, missing, 60000, &status, &text, &err), ERR_NOT_FOUND);
 }
 
+static void a_request_whose_descriptors_get_lost_is_not_the_last(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    OWN(starter) struct starter *starter = NULL;
+    char *text = NULL;
+    int status = -1;
+    struct rlimit limit, none = {0};
+    const char *const print[] = {"printf", "%s.", "a", "b", NULL};
+    assert_ok(starter_new(forms, &starter, &err));
+    pid_t pid = starter_pid(starter);
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, NULL, &limit), 0);
+    none.rlim_max = limit.rlim_max;
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &none, NULL), 0);
+    assert_int_not_equal(run_tool(starter, print, 60000, &status, &text, &err), ERR_OK);
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &limit, NULL), 0);
+    assert_ok(run_tool(starter, print, 60000, &status, &text, &err));
+    assert_string_equal(text, "a.b.");
+    free(text);
+}
+
 static void a_command_line_has_a_longest_length(void **state)
 {
     (void)state;
@@ -356,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_listed_command_line_is_started),
         cmocka_unit_test(an_end_that_is_not_known_is_no_success),
         cmocka_unit_test(any_other_command_line_is_refused),
+        cmocka_unit_test(a_request_whose_descriptors_get_lost_is_not_the_last),
         cmocka_unit_test(a_command_line_has_a_longest_length),
         cmocka_unit_test(a_tool_beyond_its_time_is_killed),
         cmocka_unit_test(a_tool_keeps_what_tools_need_and_no_more),
