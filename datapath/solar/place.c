@@ -24,7 +24,7 @@ enum err_code place_init(struct place *p, struct place_slot *slots, size_t slot_
     return ERR_OK;
 }
 
-static bool is_there(const struct place *p, uint64_t psn)
+bool place_has(const struct place *p, uint64_t psn)
 {
     return psn < p->next || (psn < p->above && psn - p->next <= p->mask &&
                              (p->slots[psn & p->mask].flags & THERE) != 0);
@@ -65,7 +65,7 @@ enum place_verdict place_arrive(struct place *p, const struct wire_packet *packe
 {
     uint64_t psn = packet->psn;
     p->counters.marked += marked;
-    if (is_there(p, psn)) {
+    if (place_has(p, psn)) {
         p->counters.duplicates++;
         p->urgent = true; /* its acknowledgement was lost, or came too late */
         remember_echo(p, packet, true, now_ns);
@@ -160,7 +160,7 @@ static uint64_t bitmap(const struct place *p, uint64_t base)
 {
     uint64_t bits = 0;
     for (uint64_t i = 0; i < 64; i++)
-        if (base + i >= p->next && is_there(p, base + i))
+        if (base + i >= p->next && place_has(p, base + i))
             bits |= UINT64_C(1) << i;
     return bits;
 }

@@ -80,6 +80,9 @@ struct place {
 ERR_MUST_CHECK enum err_code place_init(struct place *p, struct place_slot *slots,
                                         size_t slot_count, int ack_every, struct err *err);
 
+/* Has this packet arrived before? */
+bool place_has(const struct place *p, uint64_t psn);
+
 /* A genuine data packet. `marked` = it came with ECN CE. */
 enum place_verdict place_arrive(struct place *p, const struct wire_packet *packet, bool marked,
                                 int64_t now_ns);

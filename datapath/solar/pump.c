@@ -29,8 +29,9 @@ enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int6
 {
     *out_ready_ns = INT64_MAX;
     const struct track_packet *lost = track_lost(p->track);
-    if (lost == NULL && waiting <= 0)
+    if (lost == NULL && waiting == 0)
         return PUMP_WAIT;
+    waiting = waiting == PUMP_EMPTY ? 0 : waiting;
     int64_t flight = p->track->flight_bytes, len = lost != NULL ? lost->len : waiting;
     int64_t window = cc_window_bytes(&p->cc, INT64_MAX);
     if (flight > 0 && flight + len > window)

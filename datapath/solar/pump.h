@@ -38,7 +38,10 @@ struct pump {
 void pump_init(struct pump *p, struct track *track, const struct cc *cc, int header_bytes,
                uint64_t credit_bytes, bool path_marks);
 
-/* `waiting` = payload bytes that the owner has to send for the first time, of the next packet. */
+#define PUMP_EMPTY -1 /* a packet without payload waits: it needs no credit */
+
+/* `waiting` = payload bytes that the owner has to send for the first time, of the next packet, or
+ * PUMP_EMPTY; 0 = nothing waits. */
 enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int64_t *out_ready_ns);
 
 const struct track_packet *pump_send(struct pump *p, uint32_t token, uint64_t offset, uint16_t len,

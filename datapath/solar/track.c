@@ -24,6 +24,7 @@ enum err_code track_init(struct track *t, struct track_packet *slots, size_t slo
                         .lost_first = TRACK_NONE,
                         .lost_last = TRACK_NONE,
                         .paths = paths,
+                        .burst = 1,
                         .timeout_min_ns = timeout_min_ns};
     for (size_t i = 0; i < slot_count; i++)
         slots[i] = (struct track_packet){.state = TRACK_FREE};
@@ -84,13 +85,27 @@ bool track_path_is_bad(const struct track *t, uint8_t path, int64_t now_ns)
     return t->path[path].bad_until_ns > now_ns;
 }
 
+void track_set_burst(struct track *t, int packets)
+{
+    assert(packets >= 1);
+    t->burst = packets;
+}
+
+static bool may_take(const struct track *t, int index, int64_t now_ns)
+{
+    const struct track_path *path = &t->path[index];
+    bool on_trial = path->timeouts > 0 && path->first != TRACK_NONE;
+    return !on_trial && !track_path_is_bad(t, (uint8_t)index, now_ns);
+}
+
 uint8_t track_next_path(struct track *t, int64_t now_ns)
 {
+    if (++t->run < t->burst && may_take(t, t->turn, now_ns))
+        return (uint8_t)t->turn;
+    t->run = 0;
     int next = (t->turn + 1) % t->paths, chosen = next;
     for (int i = 0; i < t->paths; i++) {
-        const struct track_path *path = &t->path[next];
-        bool on_trial = path->timeouts > 0 && path->first != TRACK_NONE;
-        if (!on_trial && !track_path_is_bad(t, (uint8_t)next, now_ns)) {
+        if (may_take(t, next, now_ns)) {
             chosen = next;
             break;
         }

@@ -65,6 +65,7 @@ struct track {
     int64_t flight_bytes; /* payload in flight */
     uint16_t lost_first, lost_last;
     int paths, turn;
+    int burst, run;             /* packets in a row on one path; how many the one in turn has had */
     int64_t srtt_ns, rttvar_ns; /* srtt_ns = 0: no sample yet */
     int64_t timeout_min_ns;
     uint32_t heard; /* wire_ack.arrived of the newest acknowledgement */
@@ -84,6 +85,9 @@ struct track_news {
 ERR_MUST_CHECK enum err_code track_init(struct track *t, struct track_packet *slots,
                                         size_t slot_count, int paths, int64_t timeout_min_ns,
                                         struct err *err);
+
+/* So many packets in a row take one path (1 at first): they leave as one burst. Not below 1. */
+void track_set_burst(struct track *t, int packets);
 
 bool track_has_room(const struct track *t); /* for one more packet that is not acknowledged */
 /* The next path in turn that is not bad and not on trial; if there is none, the next one. */

@@ -1,0 +1,68 @@
+/*
+ * datapath/solar/qp_timer.c - what a queue pair does because of time.
+ */
+#include "datapath/solar/qp.h"
+
+#define DEAD_PARTS                                                                                 \
+    8 /* of the time after which a peer counts as gone: when it is asked for a sign */
+
+/* Is there anything that the peer has to do? */
+static bool expects(const struct solar_qp *qp)
+{
+    return qp->message_first < qp->message_end;
+}
+
+static void ask_for_sign(struct solar_qp *qp, int64_t now_ns)
+{
+    int64_t dead_ns = qp->context->config.dead_ns;
+    int64_t since_ns = qp->heard_ns > qp->probe_ns ? qp->heard_ns : qp->probe_ns;
+    if (!expects(qp)) {
+        qp->heard_ns = now_ns; /* nothing is owed: silence counts from when something is */
+        return;
+    }
+    if (now_ns - qp->heard_ns >= dead_ns) {
+        char text[UDP_ADDRESS_TEXT];
+        udp_address_format(&qp->peer, text);
+        qp_fail_with(qp, ERR_UNAVAILABLE,
+                     "no sign of the peer %s for %lld ms; is its process there, does the network "
+                     "carry UDP to its port?",
+                     text, (long long)(dead_ns / 1000000));
+    } else if (now_ns - since_ns >= dead_ns / DEAD_PARTS) {
+        qp->probe_ns = now_ns;
+        qp_send_probe(qp, now_ns);
+    }
+}
+
+void qp_on_tick(struct solar_qp *qp, int64_t now_ns)
+{
+    if (qp->state != QP_OPEN) {
+        handshake_on_tick(qp, now_ns);
+        return;
+    }
+    if (pump_deadline_ns(&qp->pump) <= now_ns) {
+        pump_on_tick(&qp->pump, now_ns);
+        qp_list_kick(qp);
+    }
+    if (qp->ready_ns <= now_ns) {
+        qp->ready_ns = INT64_MAX;
+        qp_list_kick(qp);
+    }
+    ask_for_sign(qp, now_ns);
+    if (qp->state == QP_OPEN && qp->untold)
+        qp_tell(qp, now_ns);
+}
+
+int64_t qp_deadline_ns(const struct solar_qp *qp)
+{
+    if (qp->state == QP_ASKING || qp->state == QP_WELCOMING)
+        return qp->hello_ns < qp->open_deadline_ns ? qp->hello_ns : qp->open_deadline_ns;
+    if (qp->state != QP_OPEN)
+        return INT64_MAX;
+    int64_t at_ns = pump_deadline_ns(&qp->pump);
+    at_ns = qp->ready_ns < at_ns ? qp->ready_ns : at_ns;
+    if (!expects(qp))
+        return at_ns;
+    int64_t since_ns = qp->heard_ns > qp->probe_ns ? qp->heard_ns : qp->probe_ns;
+    int64_t sign_ns = since_ns + qp->context->config.dead_ns / DEAD_PARTS;
+    return sign_ns < at_ns ? sign_ns : at_ns;
+}
