@@ -171,6 +171,10 @@ void api_backup_get(struct request *request);
 void api_backup_content(struct request *request);
 void api_backup_delete(struct request *request);
 
+/* api_assets.c: the pages of the web UI, for http_config.fallback */
+extern const struct route api_assets_route;
+bool api_assets_owns(struct request *request);
+
 /* Shared by the handlers (api.c) --------------------------------------------------------------- */
 
 /* Zeroed memory of a handler's own, to be freed; NULL when it has replied (no memory). */

@@ -18,7 +18,9 @@
 #include "db/series.h"
 #include "db/tables.h"
 #include "server/admin_token.h"
+#include "server/api.h"
 #include "server/app_tls.h"
+#include "server/assets.h"
 #include "server/backups.h"
 #include "server/denials.h"
 #include "server/enrol.h"
@@ -253,6 +255,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
         code = operations_new(&app->operations, err);
     if (code == ERR_OK)
         code = make_openapi(app, err);
+    if (code == ERR_OK)
+        code = assets_new(asset_files, &app->assets, err);
     return code;
 }
 
@@ -332,6 +336,8 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
         .listen_fd = config->listen_fd,
         .routes = routes,
         .route_count = route_count,
+        .fallback = &api_assets_route,
+        .fallback_owns = api_assets_owns,
         .app = app,
         .authenticate = authenticate,
         .denied = denied,
@@ -383,6 +389,7 @@ void app_free(struct app *app)
     images_free(app->images);
     backups_free(app->backups);
     operations_free(app->operations);
+    assets_free(app->assets);
     blob_unref(app->openapi);
     json_decref(app->contract);
     free(app);

@@ -30,6 +30,7 @@
 #include "server/waiters.h"
 #include "server/world.h"
 
+struct assets;
 struct backups;
 struct series;
 struct denials;
@@ -70,6 +71,7 @@ struct app {
 
     struct operations *operations; /* any thread */
 
+    struct assets *assets; /* any thread */
     struct blob *openapi;
     json_t *contract;                       /* the same as a value; never changed */
     unsigned char page_key[STORE_KEY_SIZE]; /* of page tokens; never changed after the start */

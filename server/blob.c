@@ -9,19 +9,34 @@
 #include "base/text.h"
 #include "server/http.h"
 
-struct blob *blob_new(char *data, size_t len, const char *etag, const char *content_type)
+static struct blob *make(char *data, size_t len, const char *etag, const char *content_type)
 {
     struct blob *blob = malloc(sizeof(*blob));
-    if (blob == NULL) {
-        free(data);
+    if (blob == NULL)
         return NULL;
-    }
     *blob = (struct blob){.data = data, .len = len, .content_type = content_type};
     atomic_init(&blob->refs, 1);
     if (etag != NULL) {
         assert(strlen(etag) < sizeof(blob->etag));
         snprintf(blob->etag, sizeof(blob->etag), "%s", etag);
     }
+    return blob;
+}
+
+struct blob *blob_new(char *data, size_t len, const char *etag, const char *content_type)
+{
+    struct blob *blob = make(data, len, etag, content_type);
+    if (blob == NULL)
+        free(data);
+    return blob;
+}
+
+struct blob *blob_new_static(const void *data, size_t len, const char *etag,
+                             const char *content_type)
+{
+    struct blob *blob = make((char *)(uintptr_t)data, len, etag, content_type);
+    if (blob != NULL)
+        blob->is_static = true;
     return blob;
 }
 
@@ -35,7 +50,8 @@ void blob_unref(struct blob *blob)
 {
     if (blob == NULL || atomic_fetch_sub_explicit(&blob->refs, 1, memory_order_acq_rel) != 1)
         return;
-    free(blob->data);
+    if (!blob->is_static)
+        free(blob->data);
     free(blob);
 }
 

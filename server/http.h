@@ -40,11 +40,15 @@ struct blob {
     _Atomic uint32_t refs;
     char *data;
     size_t len;
+    bool is_static;           /* data is not freed */
     char etag[48];            /* quoted, "" = none */
     const char *content_type; /* static storage */
 };
 struct blob *blob_new(char *data, size_t len, const char *etag,
                       const char *content_type); /* takes data */
+/* As blob_new(), of bytes that are there as long as the program. */
+struct blob *blob_new_static(const void *data, size_t len, const char *etag,
+                             const char *content_type);
 struct blob *blob_ref(struct blob *blob);
 void blob_unref(struct blob *blob);               /* NULL is legal */
 void etag_format(int64_t revision, char out[32]); /* quoted, as headers and documents show it */
@@ -99,6 +103,10 @@ struct http_config {
     int listen_fd;       /* > 0: this listening socket instead of address and port; it goes on */
     const struct route *routes;
     size_t route_count;
+    /* What answers a GET or HEAD of a path that no route has, when fallback_owns() says so: pages.
+     * Any other method of such a path is a 405. NULL = nobody, a 404. Any HTTP thread. */
+    const struct route *fallback;
+    bool (*fallback_owns)(struct request *request);
     void *app; /* request_app() */
     /* Constant-time lookup; false = unknown, expired, revoked, or not from this address. Any HTTP
      * thread. */
@@ -163,6 +171,9 @@ const json_t *request_json(const struct request *request);
  * Accept (RFC 9110 12.5.1); 0 when it does not say, or likes none of them. Also says in the answer
  * that it depends on Accept (Vary). http_accept.c */
 size_t request_accept(struct request *request, const char *const *types);
+/* Which of the content codings ("br", ...; NULL-terminated, the best first) the caller takes by its
+ * Accept-Encoding; NULL = none of them. Also says so in the answer (Vary). http_accept.c */
+const char *request_accept_coding(struct request *request, const char *const *codings);
 /* Of a ROUTE_PATCH_BODY: the body is a JSON Merge Patch, else it is a JSON Patch. */
 bool request_is_merge_patch(const struct request *request);
 /* A place for the handler's own data, freed with fn after the reply, when the last reference is
@@ -201,9 +212,9 @@ bool request_is_answered(const struct request *request);
 /* True when work for this request is vain: the server stops, or it was answered already. */
 bool request_cancelled(const struct request *request);
 
-/* A header of the answer beside the usual ones (copied; at most 4; not for Content-*, ETag,
- * Location, X-Request-Id). "Cache-Control" and "Retry-After" replace the usual value. Call it
- * before the reply and only where no other thread may reply. */
+/* A header of the answer beside the usual ones (copied; at most 4; not for ETag, Location,
+ * X-Request-Id, nor for Content-* but Content-Encoding). "Cache-Control" and "Retry-After" replace
+ * the usual value. Call it before the reply and only where no other thread may reply. */
 void request_set_header(struct request *request, const char *name, const char *value);
 /* Takes over body (json_decref); NULL is the body of a 204 only: with any other status it is one
  * that there was no memory for, and the answer is a 500. etag (quoted) may be NULL; location may be

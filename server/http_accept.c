@@ -1,5 +1,5 @@
 /*
- * server/http_accept.c - which representation the caller wants; see request_accept().
+ * server/http_accept.c - which representation the caller wants, and in which coding; see http.h.
  */
 #include <string.h>
 #include <strings.h>
@@ -66,6 +66,21 @@ size_t request_accept(struct request *request, const char *const *types)
         if (weight > best) {
             best = weight;
             chosen = i;
+        }
+    }
+    return chosen;
+}
+
+const char *request_accept_coding(struct request *request, const char *const *codings)
+{
+    const char *accept = request_header(request, "Accept-Encoding"), *chosen = NULL;
+    int best = 0;
+    request_set_header(request, "Vary", "Accept-Encoding");
+    for (size_t i = 0; accept != NULL && codings[i] != NULL; i++) {
+        int weight = weight_of(accept, codings[i]);
+        if (weight > best) {
+            best = weight;
+            chosen = codings[i];
         }
     }
     return chosen;

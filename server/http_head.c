@@ -165,15 +165,34 @@ static bool head_url(struct request *request)
     return true;
 }
 
+/* Pages are no routes: any path may be one, and none of them may hide a route. */
+static bool head_fallback(struct request *request)
+{
+    const struct http_config *config = &request->server->config;
+    bool reads = request->method == ROUTE_GET || request->method == ROUTE_HEAD;
+    if (config->fallback == NULL || !config->fallback_owns(request)) {
+        http_refuse(request, 404, "not-found", "there is nothing at %s", request->url.path);
+        return false;
+    }
+    request->route = config->fallback;
+    if (reads)
+        return true;
+    request_set_header(request, "Allow", "GET, HEAD, OPTIONS");
+    if (request->method == ROUTE_OPTIONS)
+        http_reply_empty(request, 204);
+    else
+        http_refuse(request, 405, "method-not-allowed", "%s takes GET, HEAD, OPTIONS",
+                    request->url.path);
+    return false;
+}
+
 static bool head_route(struct request *request)
 {
     struct route_match match;
     route_tree_match(request->server->tree, request->method, request->url.segments,
                      request->url.segment_count, &match);
-    if (match.allowed == 0) {
-        http_refuse(request, 404, "not-found", "there is nothing at %s", request->url.path);
-        return false;
-    }
+    if (match.allowed == 0)
+        return head_fallback(request);
     if (match.route == NULL) {
         char allow[ROUTE_ALLOW_MAX];
         route_allow_format(match.allowed, allow);

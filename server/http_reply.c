@@ -14,10 +14,13 @@
 #include "base/text.h"
 #include "server/http_core.h"
 
-/* For pages of the web UI: only our own files, no frames (clickjacking), no plug-ins. */
+/* For pages of the web UI: only our own files, nothing inline, no frames (clickjacking), no
+ * plug-ins, and text becomes markup by one policy alone: that of the framework's own templates. */
 #define CSP_HTML                                                                                   \
-    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "                 \
-    "frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "   \
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; "               \
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; "                                 \
+    "trusted-types svelte-trusted-html"
 
 /* Of everything else: nothing of it is a page. */
 #define CSP_DATA "default-src 'none'; frame-ancestors 'none'"
@@ -44,6 +47,7 @@ struct answer {
     int status;
     const char *content_type, *etag, *location;
     bool cacheable;
+    bool is_page; /* of HTML; a 304 too, since its headers replace those that are kept */
     struct MHD_Response *response; /* NULL = no memory */
     size_t len;
 };
@@ -98,6 +102,11 @@ static void add_by_status(struct request *request, struct MHD_Response *response
         add(response, "Retry-After", "1");
 }
 
+static bool is_html(const char *type)
+{
+    return type != NULL && strncmp(type, "text/html", 9) == 0;
+}
+
 static void add_headers(struct request *request, const struct answer *answer)
 {
     struct MHD_Response *response = answer->response;
@@ -109,7 +118,7 @@ static void add_headers(struct request *request, const struct answer *answer)
         add(response, strict_headers[i].name, strict_headers[i].value);
     if (request->conn->identity != NULL)
         add(response, "Strict-Transport-Security", HSTS);
-    bool html = type != NULL && strncmp(type, "text/html", 9) == 0;
+    bool html = answer->is_page || is_html(type);
     if (!has_extra(request, "Content-Security-Policy"))
         add(response, "Content-Security-Policy", html ? CSP_HTML : CSP_DATA);
     if (!has_extra(request, "Cache-Control"))
@@ -165,16 +174,22 @@ static bool etag_listed(const char *list, const char *etag)
     return false;
 }
 
-/* Gives 304 and returns true when the caller has this version already. */
+/* Gives 304 and returns true when the caller has this version already. blob: NULL = a value in
+ * memory, which is not kept. */
 static bool reply_not_modified(struct request *request, int status, const char *etag,
-                               bool cacheable)
+                               const struct blob *blob)
 {
     if (status != 200 || etag == NULL || etag[0] == '\0' || request->if_none_match == NULL ||
         (request->method != ROUTE_GET && request->method != ROUTE_HEAD) ||
         !etag_listed(request->if_none_match, etag))
         return false;
     struct answer answer = {
-        .status = 304, .etag = etag, .cacheable = cacheable, .response = response_empty()};
+        .status = 304,
+        .etag = etag,
+        .cacheable = blob != NULL,
+        .is_page = blob != NULL && is_html(blob->content_type),
+        .response = response_empty(),
+    };
     reply_give(request, &answer, false);
     return true;
 }
@@ -208,7 +223,7 @@ static void blob_release(void *cls)
  * which the writer thread would take and the other give back, under one lock of the allocator. */
 void request_reply_blob(struct request *request, int status, struct blob *blob)
 {
-    if (!reply_claim(request) || reply_not_modified(request, status, blob->etag, true))
+    if (!reply_claim(request) || reply_not_modified(request, status, blob->etag, blob))
         return;
     request->blob = blob_ref(blob);
     request->status = status;
@@ -328,7 +343,7 @@ static void give_json(struct request *request, struct answer *answer, json_t *bo
 void request_reply_json(struct request *request, int status, json_t *body, const char *etag,
                         const char *location)
 {
-    if (!reply_claim(request) || reply_not_modified(request, status, etag, false)) {
+    if (!reply_claim(request) || reply_not_modified(request, status, etag, NULL)) {
         json_decref(body);
         return;
     }

@@ -2,7 +2,7 @@
 """Runs groups of tests, reads their TAP, prints what failed and one closing line of counts.
 
 run.py --srcdir S --objdir O [--sanitize LIST] GROUP...
-Groups: lint unit fuzz api clang lab. Each test program is one process with a time limit; what it
+Groups: lint unit fuzz api web clang lab. Each test program is one process with a time limit; what it
 leaves running in its own process group is ended. A skipped test prints its reason and is counted.
 Exit code 0 only when nothing failed and something passed.
 """
@@ -17,8 +17,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-LIMIT_S = {"lint": 600, "unit": 300, "fuzz": 120, "api": 600, "clang": 900, "lab": 600}
-JOBS = {"lint": 2, "unit": 2, "fuzz": 2, "api": 2, "clang": 1, "lab": 1}
+LIMIT_S = {"lint": 600, "unit": 300, "fuzz": 120, "api": 600, "web": 600, "clang": 900, "lab": 600}
+JOBS = {"lint": 2, "unit": 2, "fuzz": 2, "api": 2, "web": 1, "clang": 1, "lab": 1}
 TAP = re.compile(r"^(ok|not ok)\b\s*\d*\s*-?\s*(.*)$")
 
 
@@ -99,6 +99,10 @@ def programs(group, args):
         pattern = "clang_*.sh" if group == "clang" else "lint_*.sh"
         for path in sorted(glob.glob(f"{s}/tests/lint/{pattern}")):
             yield f"{group}/{os.path.basename(path)}", ["sh", path, s, o]
+    elif group == "web":
+        for path in sorted(glob.glob(f"{s}/tests/web/check_*")):
+            first = [sys.executable] if path.endswith(".py") else ["sh"]
+            yield f"web/{os.path.basename(path)}", [*first, path, s, o]
     elif group == "lab":
         for path in sorted(glob.glob(f"{s}/tests/lab/check_*.sh")):
             yield f"lab/{os.path.basename(path)}", ["sh", path, s, o]

@@ -34,7 +34,7 @@ def sh(*args, **kwargs):
 def build(srcdir):
     os.makedirs(WORK, exist_ok=True)
     env = dict(os.environ, CC=CC, CFLAGS="-O1 -g -fsanitize=fuzzer-no-link")
-    sh(os.path.join(srcdir, "configure"), "--enable-sanitize=address,undefined", cwd=WORK, env=env,
+    sh(os.path.join(srcdir, "configure"), "--disable-webui", "--enable-sanitize=address,undefined", cwd=WORK, env=env,
        stdout=subprocess.DEVNULL)
     # What the Makefile knows (layers below a layer, their libraries) is asked, not repeated.
     with open(os.path.join(WORK, "fuzz.mk"), "w", encoding="utf-8") as f:

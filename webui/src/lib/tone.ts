@@ -1,0 +1,16 @@
+/** How a state word looks. Words that are not here look like nothing is known. */
+export type Tone = "ok" | "warn" | "bad" | "busy" | "off";
+
+const words: Record<Tone, readonly string[]> = {
+  ok: ["in-sync", "ok", "done", "confirmed", "applied", "whole", "passed", "valid", "enabled"],
+  warn: ["warning", "held", "paused", "confirming", "stale", "soaking", "absent", "expired", "drift"],
+  bad: ["failed", "quarantined", "error", "critical", "broken", "rolled-back", "revoked"],
+  busy: ["pending", "planning", "running", "preparing", "open", "rolling-back", "returning", "offered", "info"],
+  off: ["idle", "waiting", "unknown", "returned", "disabled"],
+};
+
+export function toneOf(value: string | undefined): Tone {
+  for (const [tone, list] of Object.entries(words) as [Tone, readonly string[]][])
+    if (value !== undefined && list.includes(value)) return tone;
+  return "off";
+}

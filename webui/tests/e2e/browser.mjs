@@ -1,0 +1,126 @@
+// What the drives share: one Chromium, TAP, axe, pictures. Every wait is bounded.
+import { readFileSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+import { chromium } from "playwright-core";
+
+export const url = process.env.STELLAR_URL;
+export const adminToken = process.env.STELLAR_TOKEN;
+export const PASSWORD = "correct horse battery";
+const shots = process.env.STELLAR_SHOTS;
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WAIT_MS = 30_000;
+
+let count = 0;
+let failed = 0;
+let current = null; // the page that is driven
+
+/** A test: fn throws = it failed, and the drive goes on. */
+export async function test(sentence, fn) {
+  count += 1;
+  try {
+    await fn();
+    console.log(`ok ${count} - ${sentence}`);
+  } catch (cause) {
+    failed += 1;
+    console.log(`not ok ${count} - ${sentence}`);
+    if (current !== null) await shot(current, `failed-${count}`).catch(() => undefined);
+    for (const line of String(cause?.stack ?? cause).split("\n").slice(0, 25)) console.log(`# ${line}`);
+  }
+}
+
+export function done() {
+  console.log(`1..${count}`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+export function equal(got, wanted, what = "value") {
+  const [a, b] = [JSON.stringify(got), JSON.stringify(wanted)];
+  if (a !== b) throw new Error(`${what}: got ${a}, wanted ${b}`);
+}
+
+export async function launch() {
+  return chromium.launch({
+    executablePath: process.env.STELLAR_CHROMIUM,
+    // As root in a container there is no other way; the pages are our own.
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+  });
+}
+
+/** A page that counts what must not happen: errors, refusals of its policy, requests elsewhere. */
+export async function open(browser, options = {}, known = null) {
+  const context = known ?? await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", ...options });
+  context.setDefaultTimeout(WAIT_MS);
+  const page = await context.newPage();
+  current = page;
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(`error: ${error.stack ?? error}`));
+  page.on("console", (message) => {
+    const text = message.text();
+    // A 4xx of the API is an answer; Chromium writes each into the console.
+    if (message.type() === "error" && !text.startsWith("Failed to load resource")) page.faults.push(`console: ${text}`);
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith("blob:")) page.faults.push(`asked elsewhere: ${request.url()}`);
+  });
+  return page;
+}
+
+export function noFaults(page) {
+  const faults = page.faults.splice(0);
+  if (faults.length > 0) throw new Error(faults.slice(0, 5).join("\n"));
+}
+
+/** What axe finds on the page as it is now. */
+export async function axe(page, name) {
+  await page.evaluate(axeSource);
+  const found = await page.evaluate(async () => {
+    const result = await globalThis.axe.run(document, {
+      runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] },
+    });
+    return result.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? "")).join(" | ")}`);
+  });
+  if (found.length > 0) throw new Error(`${name}: ${found.join("\n")}`);
+}
+
+export async function shot(page, name) {
+  if (!shots) return;
+  mkdirSync(shots, { recursive: true });
+  await page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+/** One screen in light and dark: no faults, axe clean, a picture of each. */
+export async function inspect(page, name) {
+  await page.waitForLoadState("domcontentloaded");
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await test(`axe finds nothing on ${name}, ${colorScheme}`, () => axe(page, name));
+    await shot(page, `${name}-${colorScheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await test(`nothing went wrong on ${name}`, () => noFaults(page));
+}
+
+/** The API as the admin, beside the browser. */
+export async function call(method, path, body, headers = {}) {
+  const answer = await fetch(url + path, {
+    method,
+    headers: { Authorization: `Bearer ${adminToken}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal: AbortSignal.timeout(WAIT_MS),
+  });
+  const text = await answer.text();
+  return { status: answer.status, etag: answer.headers.get("ETag"), json: text === "" ? null : JSON.parse(text) };
+}
+
+/** Until fn gives something true; bounded. */
+export async function until(fn, what) {
+  const end = Date.now() + WAIT_MS;
+  for (;;) {
+    const value = await fn();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`it did not come: ${what}`);
+    await new Promise((next) => setTimeout(next, 250));
+  }
+}
