@@ -53,9 +53,15 @@ static bool queue_open(struct ibv_context *context, struct queue *out)
     return false;
 }
 
-/* The kernel looks for the driver's operation before it looks at our rights (EPERM without
- * CAP_NET_RAW): only what it does not know is EOPNOTSUPP. */
-static int probe(struct ibv_context *context)
+int verbs_steering_answer(bool made, int error)
+{
+    if (made)
+        return 1;
+    return error == EOPNOTSUPP || error == ENOSYS ? 0 : -1;
+}
+
+/* *out_final: the same question would have the same answer for as long as this process runs. */
+static int probe(struct ibv_context *context, bool *out_final)
 {
     struct {
         struct ibv_flow_attr attr;
@@ -80,9 +86,9 @@ static int probe(struct ibv_context *context)
     if (flow != NULL)
         ibv_destroy_flow(flow);
     queue_close(&queue);
-    if (flow != NULL || error == EPERM)
-        return 1;
-    return error == EOPNOTSUPP || error == ENOSYS ? 0 : -1;
+    int answer = verbs_steering_answer(flow != NULL, error);
+    *out_final = answer >= 0 || error == EPERM; /* dropped rights do not come back */
+    return answer;
 }
 
 int verbs_flow_steering(struct ibv_context *context, const char *firmware)
@@ -95,7 +101,7 @@ int verbs_flow_steering(struct ibv_context *context, const char *firmware)
     static size_t count;
     char key[KEY_SIZE];
     int answer = -1;
-    bool found = false;
+    bool found = false, final = false;
     snprintf(key, sizeof(key), "%s %s", ibv_get_device_name(context->device), firmware);
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < count && !found; i++) {
@@ -105,9 +111,9 @@ int verbs_flow_steering(struct ibv_context *context, const char *firmware)
     pthread_mutex_unlock(&lock);
     if (found)
         return answer;
-    answer = probe(context);
+    answer = probe(context, &final);
     pthread_mutex_lock(&lock);
-    if (answer >= 0 && count < KNOWN_MAX) {
+    if (final && count < KNOWN_MAX) {
         memcpy(known[count].key, key, sizeof(key));
         known[count++].answer = answer;
     }
