@@ -90,3 +90,12 @@ enum err_code roce_tos_set(const char *root, const char *device, uint32_t port,
     }
     return code;
 }
+
+void roce_tos_seen(const char *root, const char *device, uint32_t port)
+{
+    char path[PATH_SIZE];
+    attribute(device, port, "default_roce_tos", path);
+    sys_seen(root, path);
+    attribute(device, port, "default_roce_mode", path);
+    sys_seen(root, path);
+}

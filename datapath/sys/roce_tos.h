@@ -29,3 +29,6 @@ ERR_MUST_CHECK enum err_code roce_tos_get(const char *root, const char *device, 
                                           struct roce_tos *out, struct err *err);
 ERR_MUST_CHECK enum err_code roce_tos_set(const char *root, const char *device, uint32_t port,
                                           const struct roce_tos *value, struct err *err);
+
+/* As if they were read on this thread, for sys_watch_trace(). */
+void roce_tos_seen(const char *root, const char *device, uint32_t port);

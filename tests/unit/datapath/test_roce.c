@@ -5,9 +5,12 @@
  */
 #include "tests/unit/datapath/root_test.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "base/own.h"
 #include "datapath/sys/roce_cc.h"
-#include "datapath/sys/roce_tos.h"
+#include "datapath/sys/roce_tos_aside.h"
 
 #define CM   "/sys/kernel/config/rdma_cm"
 #define CM_P CM "/mlx5_0/ports/1"
@@ -55,6 +58,42 @@ static void tos_is_read_and_written(void **state)
     assert_text(CM_P "/default_roce_tos", "106");
     assert_ok(roce_tos_get(root, "mlx5_0", 1, &is, &err));
     assert_string_equal(is.mode, "RoCE v2");
+}
+
+/* A pipe without a writer hangs whoever opens it, as configfs does while rdma_cm's lock is held. */
+static void tos_that_hangs_is_given_up_and_comes_back(void **state)
+{
+    (void)state;
+    OWN(aside) struct aside *aside = NULL;
+    const struct roce_tos want = {106, "RoCE v2"};
+    struct roce_tos_port at = {.root = root, .device = "mlx5_0", .port = 1};
+    struct roce_tos is = {0};
+    struct err err = ERR_INIT;
+    char pipe[2 * TEST_PATH_MAX];
+    root_file(root, CM_P "/default_roce_mode", "RoCE v2\n", 0644);
+    root_file(root, CM "/mlx5_1/ports/1/default_roce_tos", "7\n", 0644);
+    root_file(root, CM "/mlx5_1/ports/1/default_roce_mode", "RoCE v2\n", 0644);
+    snprintf(pipe, sizeof(pipe), "%s" CM_P "/default_roce_tos", root);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_ok(aside_new(&aside, &err));
+    assert_fails(roce_tos_ask(aside, &at, NULL, &is, 20, &err), ERR_UNAVAILABLE);
+    assert_contains(err.text, "type of service of mlx5_0 did not answer within 20 ms");
+    assert_fails(roce_tos_ask(aside, &at, &want, NULL, 20, &err), ERR_UNAVAILABLE);
+    assert_contains(err.text, "has not come back");
+    at.device = "mlx5_1"; /* others are not touched by it */
+    assert_ok(roce_tos_ask(aside, &at, NULL, &is, 5000, &err));
+    assert_int_equal(is.tos, 7);
+    assert_ok(roce_tos_ask(aside, &at, &want, NULL, 5000, &err));
+    assert_text(CM "/mlx5_1/ports/1/default_roce_tos", "106");
+    int fd = open(pipe, O_WRONLY | O_CLOEXEC); /* it comes back */
+    assert_true(fd >= 0 && write(fd, "0\n", 2) == 2 && close(fd) == 0);
+    for (int i = 0; i < 500 && !aside_drain(aside); i++)
+        usleep(10000);
+    assert_int_equal(unlink(pipe), 0);
+    root_file(root, CM_P "/default_roce_tos", "0\n", 0644);
+    at.device = "mlx5_0";
+    assert_ok(roce_tos_ask(aside, &at, NULL, &is, 5000, &err));
+    assert_int_equal(is.tos, 0);
 }
 
 static void tos_without_rdma_cm_says_what_to_load(void **state)
@@ -374,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(tos_is_read_and_written),
+        TEST(tos_that_hangs_is_given_up_and_comes_back),
         TEST(tos_without_rdma_cm_says_what_to_load),
         TEST(tos_of_a_port_that_is_not_there_is_unsupported),
         TEST(tos_that_is_no_byte_is_no_value),
