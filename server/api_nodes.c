@@ -14,6 +14,7 @@
 struct node_write {
     struct write base;
     bool creating;
+    int64_t created_us;            /* creating: when */
     struct world_node *entry;      /* creating: the new one; removing: NULL, then the old one */
     struct node_document document; /* the new one; after the swap the old one */
 };
@@ -97,6 +98,7 @@ static void each_node(struct write *w, world_node_fn *fn, void *arg)
 
 static enum err_code store_put(struct write *w, struct db_tx *tx, struct err *err)
 {
+    ((struct node_write *)w)->created_us = db_tx_now_us(tx);
     return node_put(tx, w->node, w->text, NULL, &w->revision, err);
 }
 
@@ -122,8 +124,11 @@ static enum err_code effects_delete(struct write *w, struct err *err)
 
 static void settle_put(struct write *w)
 {
+    const struct node_write *nw = (const struct node_write *)w;
     struct world_node *node = world_node_get(w->world, w->node);
     node->revision = w->revision;
+    if (nw->creating)
+        node->created_us = nw->created_us;
     memcpy(node->digest, w->digest, sizeof(node->digest));
 }
 

@@ -132,7 +132,7 @@ static enum err_code publish_tasks(struct app *app, const struct world *world,
         bool active = campaign_device_is_active(device->state);
         bool lost = device->state == CAMPAIGN_DEVICE_LOST &&
                     campaigns_on(world, device->node) == NULL &&
-                    world_node_get(world, device->node) != NULL;
+                    campaigns_node(world, c, device->node) != NULL;
         if (!active && !lost)
             continue;
         code = campaign_task_entry(c, i, &entry, err);

@@ -22,7 +22,7 @@ static void look_around(struct campaign_change *change)
     for (size_t i = 0; i < c->device_count; i++) {
         const struct campaign_device *device = &c->devices[i];
         const struct world_node *node =
-            is_open(device) ? world_node_get(change->app->world, device->node) : NULL;
+            is_open(device) ? campaigns_node(change->app->world, c, device->node) : NULL;
         bool waits = device->state == CAMPAIGN_DEVICE_WAITING;
         if (!is_open(device))
             continue;
@@ -102,7 +102,7 @@ static bool is_due(const struct app *app, const struct campaign *c, const struct
     if (campaign_is_due(c, now))
         return true;
     for (size_t i = 0; i < c->device_count; i++) {
-        if (is_open(&c->devices[i]) && world_node_get(app->world, c->devices[i].node) == NULL)
+        if (is_open(&c->devices[i]) && campaigns_node(app->world, c, c->devices[i].node) == NULL)
             return true;
         at_work |= campaign_device_is_active(c->devices[i].state);
     }

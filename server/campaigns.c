@@ -11,6 +11,13 @@
 #include "db/campaigns.h"
 #include "server/rollouts.h"
 
+const struct world_node *campaigns_node(const struct world *world, const struct campaign *campaign,
+                                        const char *name)
+{
+    const struct world_node *node = world_node_get(world, name);
+    return node != NULL && node->created_us <= campaign->created_us ? node : NULL;
+}
+
 struct campaign *campaigns_get(const struct world *world, int64_t number)
 {
     for (size_t i = 0; i < world->campaign_count; i++)
@@ -99,6 +106,8 @@ static enum err_code publish_task(struct campaign_change *change, size_t index, 
 {
     char key[PUBLISH_KEY_SIZE];
     struct publish_entry *entry = NULL;
+    if (campaigns_node(change->app->world, change->copy, change->copy->devices[index].node) == NULL)
+        return ERR_OK; /* it was withdrawn with the node */
     enum err_code code = campaign_task_entry(change->copy, index, &entry, err);
     if (code == ERR_OK)
         code = effects_publish(&change->effects, entry, err);

@@ -31,6 +31,10 @@ ERR_MUST_CHECK enum err_code campaign_change_store(struct campaign_change *chang
                                                    const char *request_id, struct err *err);
 void campaign_change_settle(struct campaign_change *change);
 
+/* The campaign's node of that name; NULL = it is gone, also when another one, made later, has its
+ * name: tasks are not inherited. */
+const struct world_node *campaigns_node(const struct world *world, const struct campaign *campaign,
+                                        const char *name);
 /* NULL = it is over, or there is none. */
 struct campaign *campaigns_get(const struct world *world, int64_t number);
 /* The campaign that has a device of the node at work; NULL = none. */

@@ -92,6 +92,7 @@ struct node_release {
 struct world_node {
     char name[NAME_SIZE];
     int64_t revision;
+    int64_t created_us; /* another node of the same name, made anew, has another */
     char digest[DIGEST_TEXT_MAX];
     struct node_document document;
     struct inventory *inventory; /* owned, NULL = never reported */

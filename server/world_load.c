@@ -203,6 +203,7 @@ static void load_reports(struct world_node *node, const struct db_node *row)
         if (row->state != NULL && row->state_us > row->receipt_us)
             node->state = strdup(row->state); /* without memory the next report says it again */
     }
+    node->created_us = row->created_us;
     node->last_report_us = newest(row->inventory_us, newest(row->state_us, row->receipt_us));
 }
 

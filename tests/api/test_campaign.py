@@ -350,6 +350,35 @@ def a_node_that_vanishes_halts_it(tap, server):
               "how it ended is still taken")
 
 
+def a_node_made_anew_has_no_task_of_the_old_one(tap, server):
+    nodes = nodes_of(server, 2)
+    name = create(server, upload(server), canary=1, phase_deadline="2s")
+    task = must(nodes[0].task(), 200).json
+    must(nodes[0].report(task["id"], "flashing"), 200)
+    tap.ok(becomes(server, name, "halted"), "it halts", show(server, name))
+    must(say(server, name, "cancel"), 200)
+    tap.ok(must(nodes[0].task(), 200).json["cancelled"], "the lost node would be told to stop")
+    must(server.call("DELETE", "/v1/nodes/n01", headers={"If-Match": "*"}), 200)
+    again = Node(server, "n01", 1)
+    tap.equal(again.task().status, 204, "another node of its name has no task")
+    server.kill()
+    server.start()
+    tap.equal(again.task().status, 204, "nor after a restart")
+
+
+def a_node_remade_while_at_work_is_lost_to_it(tap, server):
+    nodes = nodes_of(server, 2)
+    name = create(server, upload(server), canary=1)
+    task = must(nodes[0].task(), 200).json
+    must(nodes[0].report(task["id"], "flashing"), 200)
+    must(server.call("DELETE", "/v1/nodes/n01", headers={"If-Match": "*"}), 200)
+    again = Node(server, "n01", 1)
+    tap.ok(becomes(server, name, "halted"), "the campaign halts", show(server, name))
+    row = devices(server, name)[0]
+    tap.ok(row["state"] == "lost" and "left the fleet" in row["problem"], "its device is lost", row)
+    tap.equal(again.task().status, 204, "the new node has no task")
+
+
 def a_node_that_was_lost_twice_is_told_of_the_newer(tap, server):
     nodes = nodes_of(server, 1)
     image, tasks = upload(server), []
@@ -458,6 +487,7 @@ run([a_dry_run_shows_what_it_would_do, a_campaign_goes_through_the_fleet,
      one_plane_of_a_node_at_a_time, a_failing_device_halts_it, a_reset_that_is_pending_is_shown,
      cancelling_stops_what_can_be_stopped, hostile_agents_change_nothing,
      a_restart_in_the_middle_loses_nothing, a_node_that_vanishes_halts_it,
+     a_node_made_anew_has_no_task_of_the_old_one, a_node_remade_while_at_work_is_lost_to_it,
      a_node_that_was_lost_twice_is_told_of_the_newer, what_a_node_says_in_other_letters_is_told,
      rollouts_and_campaigns_keep_apart, windows_are_kept, what_changes_by_itself_is_seen,
      there_is_a_limit_of_campaigns, many_devices_in_one_campaign])
