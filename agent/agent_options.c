@@ -169,8 +169,9 @@ static const struct option_row rows[] = {
      set_provider, 0},
     {"sim-ports", "N", "ports of the simulator [2]", 0, set_sim_ports, 0},
     {"sim-fault", "FAULT",
-     "for tests only, may be repeated: fail-step:N, or fail,\nrefuse, ignore, link-down with "
-     ":KNOB: the simulator's\nknobs of that kind go wrong; flash:WHAT: its firmware does",
+     "for tests only, may be repeated: fail-step:N, or fail,\nrefuse, ignore, link-down, "
+     "peers-silent with :KNOB: the\nsimulator's knobs of that kind go wrong; flash:WHAT: its\n"
+     "firmware does",
      OPTION_REPEATED, add_sim_fault, 0},
     {"telemetry", "on|off", "send what the node counts to the server [on]", 0, set_telemetry, 0},
     {"telemetry-interval", "TIME", "between two looks at the counters, 100ms to 1m [1s]", 0,

@@ -33,6 +33,8 @@ void probe_begin(struct probe *probe, struct dp *dp, const struct plan *plan)
         snprintf(port->id, sizeof(port->id), "%s", subject);
         port->was_up = dp_link(dp, subject, &up, NULL) == ERR_OK && up;
     }
+    probe->peers = plan->peers;
+    peers_ask(dp, &probe->peers, &probe->heard);
 }
 
 /* Ports that were up and are not; the first one's id. */
@@ -106,12 +108,29 @@ static void ask_marking(const struct probe *probe, struct receipt_probe *out)
     free(chains);
 }
 
+/* Who is silent right after a change is asked once more: addresses resolve anew behind a link that
+ * was reset. */
+static void ask_peers(const struct probe *probe, struct receipt_probe *out)
+{
+    struct peers_heard after;
+    struct receipt_probe again = *out;
+    peers_ask(probe->dp, &probe->peers, &after);
+    peers_judge(&probe->peers, &probe->heard, &after, out);
+    if (out->ok || out->not_possible)
+        return;
+    peers_ask(probe->dp, &probe->peers, &after);
+    peers_judge(&probe->peers, &probe->heard, &after, &again);
+    if (again.ok)
+        *out = again;
+}
+
 static const struct {
     const char *name;
     void (*ask)(const struct probe *probe, struct receipt_probe *out);
 } probes[] = {
     {"links", ask_links},
     {"marking", ask_marking}, /* after the links: a port that comes back is set by then */
+    {"peers", ask_peers},
 };
 
 void probe_end(struct probe *probe, const struct plan *plan, struct receipt *receipt)

@@ -5,9 +5,11 @@
  * receipt's `observed`; that the server can be reached is proven by the receipt's arrival. A probe
  * is a row in probe.c.
  *
- * A bad answer undoes nothing: the server judges it, and with no answer the trial expires.
+ * A bad answer undoes nothing: the server judges it, and with no answer the trial expires. A
+ * question may have no answer either (not_possible): that is neither good nor bad.
  */
 
+#include "agent/peers.h"
 #include "base/clock.h"
 #include "datapath/dp.h"
 #include "fleet/receipt.h"
@@ -25,10 +27,12 @@ struct probe {
     const struct plan *plan; /* borrowed, in probe_end() */
     struct probe_port ports[INVENTORY_PORTS_MAX];
     size_t port_count;
+    struct peer_list peers; /* of the plan */
+    struct peers_heard heard;
 };
 
-/* Before the plan is applied. */
+/* Before the plan is applied. Blocks as peers_ask(). */
 void probe_begin(struct probe *probe, struct dp *dp, const struct plan *plan);
 /* After it, with what stands then: appends the answers to the receipt. Blocks up to
- * PROBE_LINK_WAIT_NS when a link that was up is down. */
+ * PROBE_LINK_WAIT_NS when a link that was up is down, and as peers_ask() twice. */
 void probe_end(struct probe *probe, const struct plan *plan, struct receipt *receipt);

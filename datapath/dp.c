@@ -38,6 +38,14 @@ enum err_code dp_link(struct dp *dp, const char *subject, bool *out_up, struct e
     return dp->ops->link(dp, subject, out_up, err);
 }
 
+enum err_code dp_ping(struct dp *dp, const char *subject, struct dp_peer *peers, size_t count,
+                      int wait_ms, struct err *err)
+{
+    if (dp->ops->ping == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "peers cannot be asked by %s", dp->ops->name);
+    return dp->ops->ping(dp, subject, peers, count, wait_ms, err);
+}
+
 int dp_event_fd(struct dp *dp)
 {
     return dp->ops->event_fd(dp);

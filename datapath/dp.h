@@ -23,7 +23,17 @@
 
 #define DP_RUN_MAX 1024 /* steps that one apply_run() does */
 
+#define DP_PEERS_MAX     32 /* that one ping() asks */
+#define DP_PEER_WHY_SIZE 128
+
 struct dp;
+
+/* A port of another node, asked for an answer. */
+struct dp_peer {
+    const char *address; /* IPv4, or IPv6; borrowed */
+    bool answered;
+    char why[DP_PEER_WHY_SIZE]; /* not answered: what was seen last */
+};
 
 /* How far a run of steps came. */
 struct dp_progress {
@@ -79,6 +89,16 @@ struct dp_ops {
     enum err_code (*link)(struct dp *dp, const char *subject, bool *out_up, struct err *err);
 
     /*
+     * Asks these peers (of one family of addresses, DP_PEERS_MAX at most) for an answer over the
+     * RDMA device of the port, RoCE packets both ways, for wait_ms and half a second at most.
+     * ERR_OK: each has its `answered` or `why`. Else nobody was asked, or it is not known what came
+     * of it: ERR_UNSUPPORTED (no RDMA device, no address, no rdma_cm in this kernel),
+     * ERR_UNAVAILABLE (the device does not come back). Changes nothing. NULL: ERR_UNSUPPORTED.
+     */
+    enum err_code (*ping)(struct dp *dp, const char *subject, struct dp_peer *peers, size_t count,
+                          int wait_ms, struct err *err);
+
+    /*
      * A descriptor that becomes readable when the kernel announces a change of something we manage;
      * -1 = none. drain() empties it and says whether anything relevant came (overruns count).
      */
@@ -112,6 +132,8 @@ ERR_MUST_CHECK enum err_code dp_apply_run(struct dp *dp, const struct plan_step 
                                           size_t count, struct dp_progress *out, struct err *err);
 ERR_MUST_CHECK enum err_code dp_link(struct dp *dp, const char *subject, bool *out_up,
                                      struct err *err);
+ERR_MUST_CHECK enum err_code dp_ping(struct dp *dp, const char *subject, struct dp_peer *peers,
+                                     size_t count, int wait_ms, struct err *err);
 int dp_event_fd(struct dp *dp);
 ERR_MUST_CHECK enum err_code dp_drain(struct dp *dp, bool *out_changed, struct err *err);
 bool dp_inventory_stale(const struct dp *dp);

@@ -293,6 +293,7 @@ static const struct dp_ops linux_ops = {
     .apply = linux_apply,
     .apply_run = linux_apply_run,
     .link = linux_link,
+    .ping = linux_ping,
     .event_fd = linux_event_fd,
     .drain = linux_drain,
     .inventory_stale = linux_inventory_stale,

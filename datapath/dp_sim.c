@@ -338,6 +338,7 @@ static const struct dp_ops sim_ops = {
     .apply = sim_apply,
     .apply_run = sim_apply_run,
     .link = sim_link,
+    .ping = sim_ping,
     .event_fd = sim_event_fd,
     .inventory_stale = sim_inventory_stale,
     .drain = sim_drain,

@@ -30,6 +30,7 @@ void dp_sim_fail_all(struct dp *dp, bool on);
  *   refuse:KNOB     the device cannot do knobs of that kind (ERR_UNSUPPORTED before a change)
  *   ignore:KNOB     they are accepted and nothing changes
  *   link-down:KNOB  a port's link is down while its knob is not what it was at the start
+ *   peers-silent:KNOB  no peer of a port answers while its knob is not what it was at the start
  *   flash:WHAT      firmware (flash.h): fail-PERCENT (the write fails there), slow-MS (each of its
  *                   16 steps), psid (the board says another id than the inventory), dead-link (no
  *                   link after the activation), stuck (a write never ends, until unstuck),
@@ -41,6 +42,8 @@ void dp_sim_fail_all(struct dp *dp, bool on);
 #define SIM_FAULT_STEP_MAX    1000000
 #define SIM_FLASH_SLOW_MAX_MS 60000
 ERR_MUST_CHECK enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err);
+/* Peers answer (dp.h, ping()), all but the one of this address. */
+#define DP_SIM_SILENT_PEER "192.0.2.1"
 void dp_sim_fault_clear(struct dp *dp); /* none is left, but for those of firmware */
 /* The kernel rounds: maxrate is floored to unit_bps on apply. */
 void dp_sim_set_rate_unit(struct dp *dp, int64_t unit_bps);

@@ -82,6 +82,9 @@ ERR_MUST_CHECK enum err_code linux_port(struct dp_linux *dp, const char *id,
 /* dp.h's link(): the carrier; a port that is set down has none. */
 ERR_MUST_CHECK enum err_code linux_link(struct dp *dp, const char *subject, bool *out_up,
                                         struct err *err);
+/* dp.h's ping(): linux_ping.c. */
+ERR_MUST_CHECK enum err_code linux_ping(struct dp *dp, const char *subject, struct dp_peer *peers,
+                                        size_t count, int wait_ms, struct err *err);
 /* A call has one deadline, however many requests it makes. */
 void linux_start_deadline(struct dp_linux *dp);
 bool linux_is_host(const char *kind); /* a kind of the host, not of a port */

@@ -2,6 +2,7 @@
  * datapath/sim_fault.c - the simulator's faults that are named by a text; see dp_sim.h.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@
 static const char *const fault_names[] = {
     [SIM_FAULT_FAIL_STEP] = "fail-step", [SIM_FAULT_FAIL] = "fail",
     [SIM_FAULT_REFUSE] = "refuse",       [SIM_FAULT_IGNORE] = "ignore",
-    [SIM_FAULT_LINK_DOWN] = "link-down", [SIM_FAULT_FLASH] = "flash",
+    [SIM_FAULT_LINK_DOWN] = "link-down", [SIM_FAULT_PEERS_SILENT] = "peers-silent",
+    [SIM_FAULT_FLASH] = "flash",
 };
 #define FAULT_NAMES (sizeof(fault_names) / sizeof(fault_names[0]))
 
@@ -36,8 +38,8 @@ enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err)
         kind++;
     if (kind == FAULT_NAMES)
         return err_set(err, ERR_INVALID,
-                       "'%.64s' is no fault: fail-step:N, or fail, refuse, ignore or link-down "
-                       "with :KNOB, or flash:WHAT",
+                       "'%.64s' is no fault: fail-step:N, or fail, refuse, ignore, link-down or "
+                       "peers-silent with :KNOB, or flash:WHAT",
                        text);
     if (sim->fault_count == SIM_FAULTS_MAX)
         return err_set(err, ERR_LIMIT, "the simulator takes at most %d faults", SIM_FAULTS_MAX);
@@ -53,8 +55,10 @@ enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err)
         fault.knob = knob_kind_get(colon + 1);
         if (fault.knob == NULL)
             return err_set(err, ERR_INVALID, "'%.64s': there is no knob kind of that name", text);
-        if (fault.kind == SIM_FAULT_LINK_DOWN && fault.knob->is_set)
-            return err_set(err, ERR_INVALID, "'%.64s': link-down takes a knob of one value", text);
+        bool watches = fault.kind == SIM_FAULT_LINK_DOWN || fault.kind == SIM_FAULT_PEERS_SILENT;
+        if (watches && fault.knob->is_set)
+            return err_set(err, ERR_INVALID, "'%.64s': %s takes a knob of one value", text,
+                           fault_names[fault.kind]);
     }
     sim->faults[sim->fault_count++] = fault;
     return ERR_OK;
@@ -71,19 +75,41 @@ bool sim_has_fault(const struct dp_sim *sim, enum sim_fault_kind kind, const str
     return false;
 }
 
-/* A link-down fault holds while its knob is not what it was at the start. */
-bool sim_link_is_up(const struct dp_sim *sim, const char *subject)
+/* Whether a fault of the kind holds: its knob is not what it was at the start. */
+static bool has_changed(const struct dp_sim *sim, enum sim_fault_kind kind, const char *subject)
 {
     for (size_t i = 0; i < sim->fault_count; i++) {
         const struct sim_fault *fault = &sim->faults[i];
-        if (fault->kind != SIM_FAULT_LINK_DOWN)
+        if (fault->kind != kind)
             continue;
         const json_t *is = sim_get(sim, fault->knob->name, subject, "");
         const json_t *was = sim_get_first(sim, fault->knob->name, subject, "");
         if (is != was && (is == NULL || was == NULL || !json_equal(is, was)))
-            return false;
+            return true;
     }
-    return true;
+    return false;
+}
+
+bool sim_link_is_up(const struct dp_sim *sim, const char *subject)
+{
+    return !has_changed(sim, SIM_FAULT_LINK_DOWN, subject);
+}
+
+/* Every peer but DP_SIM_SILENT_PEER is there and answers. */
+enum err_code sim_ping(struct dp *dp, const char *subject, struct dp_peer *peers, size_t count,
+                       int wait_ms, struct err *err)
+{
+    const struct dp_sim *sim = (const struct dp_sim *)dp;
+    (void)wait_ms;
+    if (sim_port_index(sim, subject) < 0)
+        return err_set(err, ERR_NOT_FOUND, "there is no port %s", subject);
+    bool silent =
+        !sim_link_is_up(sim, subject) || has_changed(sim, SIM_FAULT_PEERS_SILENT, subject);
+    for (size_t i = 0; i < count; i++) {
+        peers[i].answered = !silent && strcmp(peers[i].address, DP_SIM_SILENT_PEER) != 0;
+        snprintf(peers[i].why, sizeof(peers[i].why), "%s", peers[i].answered ? "" : "no answer");
+    }
+    return ERR_OK;
 }
 
 void sim_poke_by(struct dp_sim *sim, const char *kind, const char *subject)

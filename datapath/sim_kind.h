@@ -15,6 +15,7 @@ enum sim_fault_kind {
     SIM_FAULT_REFUSE,
     SIM_FAULT_IGNORE,
     SIM_FAULT_LINK_DOWN,
+    SIM_FAULT_PEERS_SILENT,
     SIM_FAULT_FLASH, /* kept in sim_flash */
 };
 
@@ -94,6 +95,9 @@ ERR_MUST_CHECK enum err_code sim_apply_run(struct dp *dp, const struct plan_step
 /* Whether a fault of that kind is on for the knob; for FAIL_STEP: for the current apply call. */
 bool sim_has_fault(const struct dp_sim *sim, enum sim_fault_kind kind,
                    const struct knob_kind *knob);
+/* dp.h's ping(). */
+ERR_MUST_CHECK enum err_code sim_ping(struct dp *dp, const char *subject, struct dp_peer *peers,
+                                      size_t count, int wait_ms, struct err *err);
 bool sim_link_is_up(const struct dp_sim *sim, const char *subject);
 
 /* Remembers whose the last change was; dp.h's writer() tells. */

@@ -120,6 +120,7 @@ enum err_code compile_plan(const struct view *view, const struct view_node *node
         else
             compile_node(&c, &index);
         site_index_release(&index);
+        peers_choose(view, node, &plan->peers);
     }
     json_decref(c.app);
     json_decref(c.buffer);

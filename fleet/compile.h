@@ -8,9 +8,9 @@
 #include "fleet/view.h"
 
 /*
- * A node without a profile or without inventory gets an empty plan (nothing is touched). Things
- * that the node's hardware cannot take are left out of the plan and reported as findings of rule
- * "knob-unsupported" (findings may be NULL).
+ * The plan has the peers of the node too (peer.h). A node without a profile or without inventory
+ * gets an empty plan (nothing is touched). Things that the node's hardware cannot take are left out
+ * of the plan and reported as findings of rule "knob-unsupported" (findings may be NULL).
  */
 ERR_MUST_CHECK enum err_code compile_plan(const struct view *view, const struct view_node *node,
                                           int64_t generation, struct plan **out,

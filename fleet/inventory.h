@@ -33,6 +33,7 @@
 #define INVENTORY_NUMA_MAX      256  /* NUMA nodes */
 #define INVENTORY_PATHS_MAX     1024 /* between NICs and GPUs */
 #define INVENTORY_FEC_MAX       8    /* FEC modes of a port */
+#define INVENTORY_ADDRESS_MAX   46   /* an IPv6 address as text */
 #define MAC_TEXT_SIZE           64   /* InfiniBand's have 20 bytes */
 #define RATE_LEAF_SIZE          48
 
@@ -71,6 +72,7 @@ struct port {
     bool rdma_software;                       /* rxe: its packets pass qdiscs */
     int rdma_port;                            /* of the RDMA device, from 1; -1 = unknown */
     int gid_index;                            /* of its RoCE v2 address; -1 = unknown */
+    char roce_address[INVENTORY_ADDRESS_MAX]; /* the same, when others can reach it; "" = unknown */
     int64_t speed_bps;                        /* -1 = unknown */
     int mtu_bytes;                            /* -1 = unknown */
     bool virtual_function;                    /* its PCIe link is its parent's */

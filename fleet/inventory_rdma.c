@@ -3,6 +3,7 @@
  */
 #include "fleet/inventory_rdma.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #define RDMA_PORT_MAX 255
@@ -29,9 +30,10 @@ static int rank_of(const char *gid)
     return strncmp(gid, "fe80:", 5) == 0 ? 0 : 1;
 }
 
-/* The index of the best RoCE v2 GID of that interface; -1 = unknown. */
-static int best_gid(const json_t *gids, const char *ifname)
+/* The best RoCE v2 GID of that interface; NULL = unknown. */
+static const json_t *best_gid(const json_t *gids, const char *ifname)
 {
+    const json_t *found = NULL;
     int best = -1, best_rank = -1;
     for (size_t i = 0; i < json_array_size(gids); i++) {
         const json_t *gid = json_array_get(gids, i);
@@ -43,9 +45,24 @@ static int best_gid(const json_t *gids, const char *ifname)
         if (rank > best_rank || (rank == best_rank && index < best)) {
             best = index;
             best_rank = rank;
+            found = gid;
         }
     }
-    return best;
+    return found;
+}
+
+/* A mapped IPv4 address as that; nothing of one that holds on its own link only. */
+static void take_address(const char *gid, char out[INVENTORY_ADDRESS_MAX])
+{
+    struct in6_addr address;
+    out[0] = '\0';
+    if (inet_pton(AF_INET6, gid, &address) != 1 || IN6_IS_ADDR_LINKLOCAL(&address) ||
+        IN6_IS_ADDR_UNSPECIFIED(&address))
+        return;
+    if (IN6_IS_ADDR_V4MAPPED(&address))
+        inet_ntop(AF_INET, &address.s6_addr[12], out, INVENTORY_ADDRESS_MAX);
+    else
+        inet_ntop(AF_INET6, &address, out, INVENTORY_ADDRESS_MAX);
 }
 
 /* The device's port that stands on the interface: the only one, or one with a GID of it. */
@@ -70,7 +87,9 @@ static void take_device(const json_t *device, struct inventory *inventory)
             continue;
         const json_t *is = rdma_port_of(json_object_get(device, "ports"), port->ifname);
         port->rdma_port = number_of(is, "port", 1, RDMA_PORT_MAX);
-        port->gid_index = best_gid(json_object_get(is, "gids"), port->ifname);
+        const json_t *gid = best_gid(json_object_get(is, "gids"), port->ifname);
+        port->gid_index = number_of(gid, "index", 0, GID_INDEX_MAX);
+        take_address(text_of(gid, "gid"), port->roce_address);
     }
 }
 

@@ -5,6 +5,6 @@
 
 #include "fleet/inventory.h"
 
-/* Fills rdma_port and gid_index of the ports out of the document's rdma_devices. What is missing or
- * has another shape leaves them unknown: a newer agent may tell it differently. */
+/* Fills rdma_port, gid_index and roce_address of the ports out of the document's rdma_devices. What
+ * is missing or has another shape leaves them unknown: a newer agent may tell it differently. */
 void rdma_ports_from_json(const json_t *devices, struct inventory *inventory);

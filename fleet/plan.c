@@ -177,6 +177,8 @@ json_t *plan_to_json(const struct plan *plan)
         return NULL;
     if (plan->attempt > 0 && !write_member(object, "attempt", json_integer(plan->attempt)))
         return NULL;
+    if (plan->peers.count > 0 && !write_member(object, "peers", peers_to_json(&plan->peers)))
+        return NULL;
     return GIVE(object);
 }
 
@@ -253,6 +255,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
     const char *node = "", *digest = "";
     const json_t *knobs = NULL;
     struct plan_confirm confirm = {0};
+    struct peer_list peers;
     json_reader_int(&r, "version", true, PLAN_VERSION, PLAN_VERSION, &version);
     json_reader_string(&r, "node", true, 1, NAME_MAX_LEN, &node);
     json_reader_int(&r, "generation", true, 0, INT64_MAX, &generation);
@@ -260,6 +263,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
     json_reader_array(&r, "knobs", true, PLAN_KNOBS_MAX, &knobs);
     confirm_from_json(&r, &confirm);
     json_reader_int(&r, "attempt", false, 1, INT64_MAX, &attempt);
+    peers_from_json(&r, &peers);
     json_reader_end(&r);
     enum err_code code = read_result(&findings, err);
     OWN(plan) struct plan *plan = NULL;
@@ -279,6 +283,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
             digest, plan->digest);
     plan->confirm = confirm;
     plan->attempt = attempt;
+    plan->peers = peers;
     *out = GIVE(plan);
     return ERR_OK;
 }

@@ -17,6 +17,7 @@
 #include "fleet/inventory.h"
 #include "fleet/knob.h"
 #include "fleet/name.h"
+#include "fleet/peer.h"
 #include "fleet/rules.h"
 
 #define PLAN_KNOBS_MAX 16384
@@ -51,12 +52,13 @@ struct plan {
     char digest[DIGEST_TEXT_MAX]; /* over node and knobs' keys, wants and flags; not the generation
                                    */
     struct plan_confirm confirm;  /* of this assignment; no part of the digest */
+    struct peer_list peers;       /* the same: whom the self-test asks */
     int64_t attempt; /* the same: which order to try it again this follows; 0 = none was given */
 };
 
 /* JSON form: {"version":1,"node","generation","digest","knobs":[{"kind","subject","id"?,"want",
  * "enforcement","strict"?,"observe_only"?,"tenant"?,"job"?}],"confirm"?:{"rollout","timeout_s"},
- * "attempt"?}.
+ * "attempt"?,"peers"?:[{"port","node","address"}]}.
  * from_json checks the digest
  * (ERR_INVALID when it does not match) and refuses unknown kinds with ERR_UNSUPPORTED. */
 ERR_MUST_CHECK enum err_code plan_from_json(const json_t *document, struct plan **out,

@@ -71,6 +71,8 @@ static json_t *probes_to_json(const struct receipt *receipt)
             !write_member(object, "ok", json_boolean(probe->ok)) ||
             !write_text(object, "detail", probe->detail))
             return NULL;
+        if (probe->not_possible && !write_member(object, "not_possible", json_true()))
+            return NULL;
     }
     return GIVE(probes);
 }
@@ -142,6 +144,9 @@ static void probe_from_json(struct json_reader *r, struct receipt_probe *out)
 {
     name_from_json(r, "name", true, out->name);
     json_reader_bool(r, "ok", true, &out->ok);
+    json_reader_bool(r, "not_possible", false, &out->not_possible);
+    if (out->ok && out->not_possible)
+        read_problem(r, "not_possible", "a question that was not possible is not ok");
     read_text(r, "detail", false, 1, out->detail, sizeof(out->detail));
     json_reader_end(r);
 }

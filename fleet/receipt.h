@@ -43,8 +43,9 @@ enum receipt_gap {
 /* One question of the self-test after a plan was applied. */
 struct receipt_probe {
     char name[NAME_SIZE];
-    bool ok;
-    char detail[256]; /* "" = nothing to say */
+    bool ok;           /* never of a question that was not possible */
+    bool not_possible; /* nothing can be said: neither good nor bad; detail says why */
+    char detail[256];  /* "" = nothing to say */
 };
 
 struct receipt {

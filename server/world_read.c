@@ -172,7 +172,7 @@ void receipt_note_of(const struct receipt *receipt, const char *body_digest,
         out->rollout = -1; /* none of ours, and not final either */
     out->probes_ok = true;
     for (size_t i = 0; i < receipt->probe_count; i++)
-        out->probes_ok &= receipt->probes[i].ok;
+        out->probes_ok &= receipt->probes[i].ok || receipt->probes[i].not_possible;
 }
 
 char *placement_item_text(const struct placement *placement, int64_t revision,

@@ -54,6 +54,7 @@ door 'microhttpd\.h' server/http agent/exporter_http
 door 'zstd' db/series_
 door 'netlink/' datapath/nl/
 door 'infiniband/' datapath/verbs/
+door 'rdma/rdma_cma' datapath/verbs/
 door 'hwloc' datapath/sys/topology
 door 'libudev\.h' datapath/sys/
 door 'seccomp\.h|cap-ng\.h' datapath/sys/confine

@@ -281,6 +281,56 @@ static void the_self_test_says_whether_links_stayed_up(void **state)
     site_close(&site);
 }
 
+static void send_with_peer(struct site *site, int64_t generation, const struct row *rows,
+                           const char *address)
+{
+    struct plan *plan = make_plan_of(NODE, generation, rows);
+    plan->peers.count = 1;
+    snprintf(plan->peers.items[0].port, PORT_ID_SIZE, "sim.0/0");
+    snprintf(plan->peers.items[0].node, NAME_SIZE, "n2");
+    snprintf(plan->peers.items[0].address, INVENTORY_ADDRESS_MAX, "%s", address);
+    json_t *json = plan_to_json(plan);
+    assert_true(send_json(site, json));
+    json_decref(json);
+    plan_free(plan);
+}
+
+/* 'p'assed, 'f'ailed, '-' = not possible */
+static char peers_said(const struct site *site)
+{
+    const json_t *probe = json_array_get(json_object_get(site->receipt, "probes"), 2);
+    assert_string_equal(json_string_value(json_object_get(probe, "name")), "peers");
+    if (json_is_true(json_object_get(probe, "not_possible")))
+        return json_is_false(json_object_get(probe, "ok")) ? '-' : '?';
+    return json_is_true(json_object_get(probe, "ok")) ? 'p' : 'f';
+}
+
+static void the_self_test_asks_peers_before_and_after(void **state)
+{
+    (void)state;
+    struct site site;
+    struct err err = ERR_INIT;
+    site_open(&site);
+    good_plan(&site);
+    acknowledge(&site);
+    send_with_peer(&site, 2, plan_b, "10.1.0.2");
+    assert_int_equal(peers_said(&site), 'p');
+    acknowledge(&site);
+    send_with_peer(&site, 3, plan_a, DP_SIM_SILENT_PEER);
+    assert_int_equal(peers_said(&site), '-'); /* silent before, too */
+    acknowledge(&site);
+    assert_true(send_plan(&site, NODE, 4, plan_b));
+    assert_int_equal(peers_said(&site), '-'); /* nobody to ask */
+    acknowledge(&site);
+    assert_true(send_plan(&site, NODE, 5, plan_a));
+    acknowledge(&site);
+    assert_ok(dp_sim_fault(site.dp, "peers-silent:dcb.maxrate", &err));
+    send_with_peer(&site, 6, plan_b, "10.1.0.2");
+    assert_string_equal(last_result(&site), "applied"); /* what to do about it is the server's */
+    assert_int_equal(peers_said(&site), 'f');
+    site_close(&site);
+}
+
 static void drift_and_refusals_have_no_self_test(void **state)
 {
     (void)state;
@@ -312,6 +362,7 @@ int main(void)
         cmocka_unit_test(without_a_server_the_timer_fires_all_the_same),
         cmocka_unit_test(a_stop_saves_the_time_that_is_left),
         cmocka_unit_test(the_self_test_says_whether_links_stayed_up),
+        cmocka_unit_test(the_self_test_asks_peers_before_and_after),
         cmocka_unit_test(the_self_test_follows_the_marks),
         cmocka_unit_test(drift_and_refusals_have_no_self_test),
         cmocka_unit_test(a_confirmation_and_a_return_in_one_life),

@@ -275,11 +275,28 @@ static void other_peoples_things_are_left_alone(void **state)
 static void faults_are_named_by_a_text(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {
-        "",           "fail",        "fail:",          "fail:no.such",       "burn:dcb.pfc",
-        ":",          "fail-step:0", "fail-step:-1",   "fail-step:1x",       "fail-step:1000001",
-        "refuse:",    "dcb.pfc",     "fail-step:",     "link-down:tc.class", "flash:",
-        "flash:burn", "flash:fail-", "flash:fail-101", "flash:slow-60001",   "flash:fail-5x"};
+    static const char *const wrong[] = {"",
+                                        "fail",
+                                        "fail:",
+                                        "fail:no.such",
+                                        "burn:dcb.pfc",
+                                        ":",
+                                        "fail-step:0",
+                                        "fail-step:-1",
+                                        "fail-step:1x",
+                                        "fail-step:1000001",
+                                        "refuse:",
+                                        "dcb.pfc",
+                                        "fail-step:",
+                                        "link-down:tc.class",
+                                        "flash:",
+                                        "peers-silent:tc.class",
+                                        "peers-silent:",
+                                        "flash:burn",
+                                        "flash:fail-",
+                                        "flash:fail-101",
+                                        "flash:slow-60001",
+                                        "flash:fail-5x"};
     OWN(dp) struct dp *dp = sim(&(struct dp_sim_config){.port_count = 1});
     struct err err = ERR_INIT;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)

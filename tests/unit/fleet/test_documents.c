@@ -361,6 +361,33 @@ static void a_receipt_of_a_trial_survives_json(void **unused)
     assert_true(json_equal(document, again));
 }
 
+static void a_probe_that_was_not_possible_is_not_ok(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *probe;
+        bool good;
+    } rows[] = {{"{'name':'peers','ok':false,'not_possible':true,'detail':'nobody'}", true},
+                {"{'name':'peers','ok':true,'not_possible':true}", false},
+                {"{'name':'peers','not_possible':true}", false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct err err = ERR_INIT;
+        OWN(receipt) struct receipt *receipt = NULL;
+        OWN(json) json_t *document = json_of(RECEIPT("'steps':[]"));
+        json_t *probes = json_array();
+        json_array_append_new(probes, json_of(rows[i].probe));
+        json_object_set_new(document, "probes", probes);
+        if (!rows[i].good) {
+            assert_fails(receipt_from_json(document, &receipt, &err), ERR_INVALID);
+            continue;
+        }
+        assert_ok(receipt_from_json(document, &receipt, &err));
+        assert_true(receipt->probes[0].not_possible && !receipt->probes[0].ok);
+        OWN(json) json_t *again = receipt_to_json(receipt);
+        assert_true(json_equal(document, again));
+    }
+}
+
 static void a_receipt_has_a_maximum_of_probes(void **unused)
 {
     (void)unused;
@@ -448,6 +475,7 @@ int main(void)
         cmocka_unit_test(hostile_inventories_are_refused),
         cmocka_unit_test(a_receipt_survives_json),
         cmocka_unit_test(a_receipt_of_a_trial_survives_json),
+        cmocka_unit_test(a_probe_that_was_not_possible_is_not_ok),
         cmocka_unit_test(a_receipt_has_a_maximum_of_probes),
         cmocka_unit_test(a_receipt_is_not_lost_over_a_kernels_odd_words),
         cmocka_unit_test(hostile_receipts_are_refused),
