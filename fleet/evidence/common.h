@@ -22,5 +22,8 @@ void judge_port(struct evidence_job *job, size_t line, struct slice state, struc
 /* Facts and findings of IB and RDMA counters, under the job's subject. False: no such row. */
 bool put_rdma_counter(struct evidence_job *job, size_t line, struct slice name, struct slice value);
 
+/* "00-01-00-ff-ff-00-00-00": a serial number of devlink that nobody ever set. */
+bool devlink_placeholder(struct slice serial);
+
 /* "mtu 1024" of an RDMA port whose other side is Ethernet and whose device is hardware. */
 void judge_mtu(struct evidence_job *job, size_t line, uint64_t active, uint64_t max);

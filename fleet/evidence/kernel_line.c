@@ -65,6 +65,14 @@ static bool is_iso(struct slice s)
     return has_form(s, "dddd-dd-ddTdd:dd:dd") || has_form(s, "dddd-dd-dd dd:dd:dd");
 }
 
+/* "2025-01-17T15:36:26,128279+00:00": a comma and microseconds are dmesg's own, so that no
+ * program's name need follow. */
+static bool is_dmesg_iso(struct slice s)
+{
+    return has_form(s, "dddd-dd-ddTdd:dd:dd,dddddd") && s.len >= 26 &&
+           (s.len == 26 || s.at[26] == '+' || s.at[26] == '-' || s.at[26] == 'Z');
+}
+
 /* What stands between brackets is a time: seconds (also with a delta "<0.1>"), a date of -T, an ISO
  * date, or "Feb23 16:24" of -H. */
 static bool is_stamp(struct slice s)
@@ -199,7 +207,7 @@ bool kernel_line_read(struct slice line, struct kernel_line *out)
     if (!level && !stamp && !date)
         return false;
     bool program = take_program(&rest, &out->kernel);
-    if (date && !level && !program)
+    if (date && !level && !program && !is_dmesg_iso(out->time))
         return false;
     if (stamp && !level && !program && is_iso(out->time) && slice_has(rest, " NCCL "))
         return false;

@@ -10,8 +10,20 @@
 
 #define CUT_TEXT_MAX 200
 
+/* "12: ": the task, by srun --label. */
+static struct slice label_skip(struct slice line)
+{
+    struct slice number, rest;
+    uint64_t task;
+    if (!slice_split(line, ':', &number, &rest) || number.len > 6 || !slice_uint(number, &task) ||
+        rest.len == 0 || rest.at[0] != ' ')
+        return line;
+    return slice_trim(rest);
+}
+
 struct slice tag_skip(struct slice line)
 {
+    line = label_skip(line);
     const char *end = slice_find(line, ">:");
     if (slice_starts(line, "[") && end != NULL && end - line.at < 32 &&
         memchr(line.at, '<', (size_t)(end - line.at)) != NULL) {
@@ -103,7 +115,7 @@ static void put_completion(struct evidence_job *job, size_t i, struct slice text
         const char *name, *after;
     } fields[] = {
         {"opcode", "opcode="},           {"opcode", "opcode "},
-        {"vendor_error", "vendor err "}, {"vendor_error", "vendor_err=0x"},
+        {"vendor_error", "vendor err "}, {"vendor_error", "vendor_err="},
         {"local_gid", "localGid "},      {"remote_gid", "remoteGids "},
         {"remote_gid", "remoteGids"},    {"hca", "hca "},
     };
@@ -163,7 +175,7 @@ static bool read_modify(struct evidence_job *job, size_t i, struct slice text)
         return false;
     put_finding(job, i, RULE_NCCL_MODIFY_QP, "%.*s",
                 (int)(text.len < CUT_TEXT_MAX ? text.len : CUT_TEXT_MAX), text.at);
-    if (slice_after(text, "failed with ", &rest)) {
+    if (slice_after(text, " errno ", &rest) || slice_after(text, "failed with ", &rest)) {
         struct number number = number_front(rest, &rest);
         if (number.kind == NUMBER_INTEGER)
             put_number(job, i, "errno", slice_of(number.text), "");

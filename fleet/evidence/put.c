@@ -154,14 +154,20 @@ bool put_counter(struct evidence_job *job, size_t line, struct slice name, struc
     memcpy(subject, job->subject, sizeof(subject));
     deepen(job, &counter);
     size_t before = job->out->fact_count;
-    put_number(job, line, listed ? counter.name : own, value, counter.unit);
+    struct number number = number_read(value);
+    const char *name_put = listed ? counter.name : own;
+    if (listed && number.kind != NUMBER_NONE && !number.is_unsigned) /* no count is below 0 */
+        put_unknown(job, line, name_put);
+    else
+        put_number(job, line, name_put, value, counter.unit);
     memcpy(job->subject, subject, sizeof(subject));
     struct evidence_fact *fact = job->out->fact_count > before ? &job->out->facts[before] : NULL;
     if (fact != NULL && listed && strcmp(own, counter.name) != 0)
         fact->raw = keep_clean(job, own);
-    struct number number = number_read(value);
-    bool full = counter.width > 0 && number.is_unsigned &&
-                number.value == UINT64_MAX >> (64 - counter.width);
+    /* All ones is what a device reads that does not answer. */
+    unsigned width = counter.width > 0 ? counter.width : 64;
+    bool full = number.is_unsigned &&
+                (number.value == UINT64_MAX >> (64 - width) || number.value == UINT64_MAX);
     if (full && fact != NULL)
         fact->state = EVIDENCE_SATURATED;
     if (full || !number.is_unsigned)

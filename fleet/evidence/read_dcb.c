@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fleet/evidence/dcb_rows.h"
 #include "fleet/evidence/readers.h"
 
 static const struct {
@@ -39,7 +40,7 @@ static const char *const flat_keys[] = {
     "cbs",     "total-size",    "default-prio", "order",
 };
 
-static const char *row_part(struct slice word)
+const char *dcb_row_part(struct slice word)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (slice_is(word, rows[i].key))
@@ -68,7 +69,7 @@ static bool begins(const struct evidence_job *job, size_t i)
 {
     struct slice rest = job_line(job, i), index, value;
     struct slice first = slice_word(&rest), second = slice_word(&rest);
-    if (row_part(first) != NULL)
+    if (dcb_row_part(first) != NULL)
         return pair(second, &index, &value);
     return is_flat(first) && second.len > 0 &&
            (slice_has(first, "-") || job_command_has(job, "dcb "));
@@ -145,7 +146,7 @@ static size_t read(struct evidence_job *job, size_t i)
 {
     char netdev[64], name[EVIDENCE_NAME_MAX] = "";
     const char *part = NULL;
-    if (job_command_option(job, "dev", netdev, sizeof(netdev)))
+    if (job_netdev(job, "dev", netdev, sizeof(netdev)))
         job_subject(job, "netdev %s", netdev);
     else
         job_subject(job, "netdev");
@@ -154,8 +155,8 @@ static size_t read(struct evidence_job *job, size_t i)
         if (line.len == 0)
             continue;
         struct slice first = slice_word(&rest);
-        if (begins(job, i) && row_part(first) != NULL) {
-            part = row_part(first);
+        if (begins(job, i) && dcb_row_part(first) != NULL) {
+            part = dcb_row_part(first);
             slice_copy(first, name, sizeof(name));
             put_pairs(job, i, rest, name, part);
         } else if (begins(job, i)) {

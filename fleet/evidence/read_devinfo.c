@@ -151,6 +151,28 @@ static bool key_is_plain(struct slice key)
     return key.len > 0 && key.len < EVIDENCE_NAME_MAX;
 }
 
+/* "GID[  3]: ::ffff:192.0.2.7, RoCE v2", without the type in versions before rdma-core 34. */
+static void put_table_gid(struct evidence_job *job, size_t i, struct slice key, struct slice value)
+{
+    struct slice index, rest, gid = value, type = {.len = 0};
+    char subject[EVIDENCE_SUBJECT_MAX];
+    uint64_t number;
+    memcpy(subject, job->subject, sizeof(subject));
+    if (slice_split(key, '[', &rest, &index) && slice_split(index, ']', &index, &rest) &&
+        slice_uint(slice_trim(index), &number))
+        job_subject(job, "%.150s gid %llu", subject, (unsigned long long)number);
+    (void)slice_split(value, ',', &gid, &type);
+    type = slice_trim(type);
+    put_text(job, i, "gid", slice_word(&gid));
+    if (slice_is(type, "RoCE v1") || slice_is(type, "IB/RoCE v1"))
+        put_text(job, i, "gid_version", slice_of("v1"));
+    else if (slice_is(type, "RoCE v2"))
+        put_text(job, i, "gid_version", slice_of("v2"));
+    else if (type.len > 0)
+        put_text(job, i, "gid_type", type);
+    memcpy(job->subject, subject, sizeof(subject));
+}
+
 static void start(struct evidence_job *job, struct device *d, struct slice name)
 {
     end_port(job, d);
@@ -187,7 +209,7 @@ static size_t read(struct evidence_job *job, size_t i)
             continue;
         }
         if (slice_starts(key, "GID"))
-            put_text(job, i, "gid", slice_word(&value));
+            put_table_gid(job, i, key, value);
         else
             put_row(job, i, slice_trim(key), value, &d);
     }

@@ -94,7 +94,7 @@ static void read_version(struct evidence_job *job, size_t i, struct slice line, 
 }
 
 /* "00-01-00-ff-ff-00-00-00": an Ethernet address that was never set. */
-static bool is_placeholder(struct slice serial)
+bool devlink_placeholder(struct slice serial)
 {
     return slice_has(serial, "-00-00-00") || slice_has(serial, "ff-ff-ff-ff");
 }
@@ -113,7 +113,7 @@ static bool read_key(struct evidence_job *job, size_t i, struct slice line)
     value = line;
     if (slice_skip(&value, "serial_number ") || slice_skip(&value, "serial number ")) {
         value = slice_trim(value);
-        if (is_placeholder(value))
+        if (devlink_placeholder(value))
             put_unknown(job, i, "serial_number");
         else
             put_text(job, i, "serial_number", value);

@@ -120,7 +120,7 @@ static void put_interface(struct evidence_job *job, size_t i, struct slice messa
     if (!pci_find(message, address, &behind) || slice_starts(behind, ":"))
         return;
     struct slice word = slice_word(&behind);
-    if (word.len > 1 && slice_ends(word, ":") && word.at[0] != '(')
+    if (word.len > 1 && slice_ends(word, ":") && word.at[0] != '(' && word.at[0] != ')')
         put_text(job, i, "interface", (struct slice){.at = word.at, .len = word.len - 1});
 }
 
@@ -219,6 +219,21 @@ static bool read_resource(struct evidence_job *job, size_t i)
     return true;
 }
 
+/* "63.008 Gb/s available PCIe bandwidth" */
+static void put_available(struct evidence_job *job, size_t i, struct slice message)
+{
+    const char *end = slice_find(message, "Gb/s available PCIe bandwidth");
+    if (end == NULL)
+        return;
+    struct slice head = {.at = message.at, .len = (size_t)(end - message.at)};
+    head = slice_trim(head);
+    const char *blank = head.len > 0 ? memrchr(head.at, ' ', head.len) : NULL;
+    if (blank != NULL)
+        put_number(job, i, "pcie_bandwidth",
+                   (struct slice){.at = blank, .len = (size_t)(head.at + head.len - blank)},
+                   "Gb/s");
+}
+
 static void read_message(struct evidence_job *job, size_t i, const struct kernel_line *line)
 {
     struct slice rest;
@@ -231,17 +246,10 @@ static void read_message(struct evidence_job *job, size_t i, const struct kernel
         put_text(job, i, "firmware_version", rest);
         return;
     }
+    put_available(job, i, line->message);
     if (slice_has(line->message, "Gb/s available PCIe bandwidth (")) {
         static const struct log_value values[] = {{"pcie_speed", "PCIe bandwidth (", "GT/s"},
                                                   {"pcie_width", "PCIe x", ""}};
-        const char *end = slice_find(line->message, "Gb/s available");
-        struct slice head = {.at = line->message.at, .len = (size_t)(end - line->message.at)};
-        head = slice_trim(head);
-        const char *blank = head.len > 0 ? memrchr(head.at, ' ', head.len) : NULL;
-        if (blank != NULL)
-            put_number(job, i, "pcie_bandwidth",
-                       (struct slice){.at = blank, .len = (size_t)(head.at + head.len - blank)},
-                       "Gb/s");
         for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
             put_behind(job, i, line->message, &values[v]);
         return;

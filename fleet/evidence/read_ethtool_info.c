@@ -7,8 +7,31 @@
 
 /* Drivers of NICs that can speak RDMA, which is another question than whether this card does. */
 static const char *const rdma_drivers[] = {
-    "mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en", "ice",  "i40e",  "irdma", "idpf",
-    "qede",      "hns3",    "ionic",     "efa",     "mana", "cxgb4", "enic",  "erdma",
+    "mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en", "ice",   "i40e", "irdma", "idpf",     "qede",
+    "hns3",      "ionic",   "efa",       "mana",    "cxgb4", "enic", "erdma", "ib_ipoib", NULL,
+};
+
+/* Interfaces that are no card: they say nothing of one. */
+static const char *const no_cards[] = {
+    "bonding",
+    "bridge",
+    "team",
+    "tun",
+    "veth",
+    "macvlan",
+    "ipvlan",
+    "dummy",
+    "vxlan",
+    "macvtap",
+    "openvswitch",
+    "vcan",
+    "802.1Q VLAN Support",
+    "gre",
+    "geneve",
+    "vrf",
+    "ifb",
+    "netdevsim",
+    NULL,
 };
 
 static bool row(struct slice line, struct slice *key, struct slice *value)
@@ -49,7 +72,12 @@ static void put_row(struct evidence_job *job, size_t i, struct slice key, struct
     slice_copy(key, name, sizeof(name));
     if (slice_is(key, "firmware-version")) {
         struct slice version, psid;
-        if (slice_split(value, '(', &version, &psid) && slice_ends(psid, ")")) {
+        if (slice_after(value, "/pkg ", &psid)) { /* bnxt_en: firmware, and the package it is of */
+            (void)slice_split(value, '/', &version, &psid);
+            put_firmware(job, i, slice_trim(version));
+            (void)slice_skip(&psid, "pkg ");
+            put_text(job, i, "firmware_package", slice_trim(psid));
+        } else if (slice_split(value, '(', &version, &psid) && slice_ends(psid, ")")) {
             psid.len--;
             put_firmware(job, i, slice_trim(version));
             put_text(job, i, "psid", psid);
@@ -65,12 +93,17 @@ static void put_row(struct evidence_job *job, size_t i, struct slice key, struct
     }
 }
 
+static bool is_one_of(struct slice word, const char *const *words)
+{
+    while (*words != NULL && !slice_is(word, *words))
+        words++;
+    return *words != NULL;
+}
+
 static void judge_driver(struct evidence_job *job, size_t i, struct slice driver)
 {
-    for (size_t k = 0; k < sizeof(rdma_drivers) / sizeof(rdma_drivers[0]); k++) {
-        if (slice_is(driver, rdma_drivers[k]))
-            return;
-    }
+    if (is_one_of(driver, rdma_drivers) || is_one_of(driver, no_cards))
+        return;
     put_finding(job, i, RULE_NIC_UNSUPPORTED, "Driver %.*s serves no RDMA NIC", (int)driver.len,
                 driver.at);
 }
@@ -79,8 +112,8 @@ static size_t read(struct evidence_job *job, size_t i)
 {
     struct slice key, value;
     char name[64];
-    if (job_command_option(job, "-i", name, sizeof(name)) ||
-        job_command_option(job, "--driver", name, sizeof(name)))
+    if (job_command_option(job, "--driver", name, sizeof(name)) ||
+        job_netdev(job, "-i", name, sizeof(name)))
         job_subject(job, "netdev %s", name);
     else
         job_subject(job, "netdev");
@@ -120,11 +153,24 @@ static size_t pause_read(struct evidence_job *job, size_t i)
         {"TX negotiated", "pause_tx_negotiated"},
     };
     struct slice netdev, key, value;
+    bool statistics = false;
     (void)slice_after(job_line(job, i), "Pause parameters for ", &netdev);
     netdev.len -= slice_ends(netdev, ":") ? 1 : 0;
     job_subject(job, "netdev %.*s", (int)netdev.len, netdev.at);
     for (i++; row(job_line(job, i), &key, &value); i++) {
         size_t k = 0;
+        if (slice_is(key, "Statistics")) { /* ethtool -I -a */
+            statistics = true;
+            continue;
+        }
+        if (statistics && (slice_is(key, "tx_pause_frames") || slice_is(key, "rx_pause_frames"))) {
+            uint64_t count = 0;
+            if (put_counter(job, i, key, value, &count) && count > 0 && slice_starts(key, "rx"))
+                put_finding(job, i, RULE_LINK_PAUSE,
+                            "rx_pause_frames is %.*s: the whole link was paused (802.3x)",
+                            (int)value.len, value.at);
+            continue;
+        }
         while (k < sizeof(keys) / sizeof(keys[0]) && !slice_is(key, keys[k].key))
             k++;
         if (k == sizeof(keys) / sizeof(keys[0]))

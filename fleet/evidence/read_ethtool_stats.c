@@ -4,6 +4,7 @@
  * "NIC statistics:" and then "     name: value" rows; standard groups ("Standard stats for eth0:")
  * have "group-name: value". A grep loses the headline: a row is then known by its counter's name.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,13 +115,18 @@ static bool begins(const struct evidence_job *job, size_t i)
     return known_row(line) || likely_row(line);
 }
 
-/* The interface that the command names: "ethtool -S eth0", ".../ethtool_-S_eth0". */
-static void set_subject(struct evidence_job *job)
+/* The interface that the headline or the command names: "Standard stats for eth0:",
+ * "ethtool -S eth0", ".../ethtool_-S_eth0". */
+static void set_subject(struct evidence_job *job, size_t i)
 {
     struct slice rest;
     char name[64] = "";
-    if (job_command_option(job, "-S", name, sizeof(name)) ||
-        job_command_option(job, "--statistics", name, sizeof(name))) {
+    if (slice_after(job_line(job, i), "Standard stats for ", &rest) && slice_ends(rest, ":")) {
+        rest.len--;
+        slice_copy(rest, name, sizeof(name));
+        job_subject(job, "netdev %s", name);
+    } else if (job_command_option(job, "--statistics", name, sizeof(name)) ||
+               job_netdev(job, "-S", name, sizeof(name))) {
         job_subject(job, "netdev %s", name);
     } else if (slice_after(job->command, "ethtool_-S_", &rest)) {
         slice_copy(slice_word(&rest), name, sizeof(name));
@@ -221,11 +227,13 @@ static void judge(struct evidence_job *job, const struct seen *seen)
     uint64_t dropped = seen->worst[COUNTER_RX_DISCARD].value;
     struct slice name = seen->worst[COUNTER_RX_DISCARD].name;
     bool few = seen->packets / DISCARDS_FEW > dropped;
+    char packets[40] = "";
+    if (seen->packets > 0) /* a grep does not tell */
+        snprintf(packets, sizeof(packets), " of %" PRIu64 " packets", seen->packets);
     if (dropped > 0)
         put_finding(job, seen->worst[COUNTER_RX_DISCARD].line,
-                    few ? RULE_RX_DISCARDS_FEW : RULE_RX_DISCARDS, "%.*s is %llu of %llu packets",
-                    (int)name.len, name.at, (unsigned long long)dropped,
-                    (unsigned long long)seen->packets);
+                    few ? RULE_RX_DISCARDS_FEW : RULE_RX_DISCARDS, "%.*s is %llu%s", (int)name.len,
+                    name.at, (unsigned long long)dropped, packets);
     judge_discards(job, seen);
 }
 
@@ -271,7 +279,7 @@ static size_t read(struct evidence_job *job, size_t i)
     size_t first = i;
     int queue, block = -1;
     bool headed = false;
-    set_subject(job);
+    set_subject(job, i);
     for (; i < job->line_count; i++) {
         struct slice line = job_line(job, i);
         uint64_t number;

@@ -56,7 +56,8 @@ static void put_ms(struct evidence_job *job, size_t i, const char *name, struct 
     put_number(job, i, name, slice_of(copy), "ms");
 }
 
-static void read_counts(struct evidence_job *job, size_t i, struct slice line)
+/* *answered = whether any ping was. */
+static void read_counts(struct evidence_job *job, size_t i, struct slice line, bool *answered)
 {
     struct slice rest = line, sent = slice_word(&rest), got, loss, after;
     uint64_t transmitted, received;
@@ -65,6 +66,7 @@ static void read_counts(struct evidence_job *job, size_t i, struct slice line)
         return;
     got = slice_word(&after);
     put_number(job, i, "packets_received", got, "");
+    *answered = !slice_uint(got, &received) || received > 0;
     if (slice_after(after, "received, ", &loss))
         put_number(job, i, "packet_loss", slice_word(&loss), "%");
     if (slice_after(line, ", time ", &rest)) {
@@ -78,7 +80,8 @@ static void read_counts(struct evidence_job *job, size_t i, struct slice line)
                     (unsigned long long)(transmitted - received), (unsigned long long)transmitted);
 }
 
-static bool read_times(struct evidence_job *job, size_t i, struct slice line)
+/* Without an answer the tool prints zeros, which are no times. */
+static bool read_times(struct evidence_job *job, size_t i, struct slice line, bool answered)
 {
     static const char *const names[] = {"rtt_min", "rtt_avg", "rtt_max"};
     struct slice rest, part;
@@ -90,7 +93,7 @@ static bool read_times(struct evidence_job *job, size_t i, struct slice line)
             part = times;
             times.len = 0;
         }
-        if (!slice_is(rest, "ms") || part.len == 0)
+        if (!slice_is(rest, "ms") || part.len == 0 || !answered)
             put_unknown(job, i, names[k]);
         else
             put_ms(job, i, names[k], part);
@@ -101,6 +104,7 @@ static bool read_times(struct evidence_job *job, size_t i, struct slice line)
 static size_t read(struct evidence_job *job, size_t i)
 {
     struct slice peer, time;
+    bool answered = true;
     for (; i < job->line_count; i++) {
         struct slice line = job_line(job, i);
         if (line.len == 0 || slice_is(line, "(...)") || slice_is(line, "...") ||
@@ -112,11 +116,12 @@ static size_t read(struct evidence_job *job, size_t i)
             put_ms(job, i, "rtt", value);
         } else if (summary(line, &peer)) {
             set_peer(job, peer);
+            answered = true;
         } else if (is_counts(line)) {
-            read_counts(job, i, line);
+            read_counts(job, i, line, &answered);
         } else if (slice_starts(line, "ibwarn:") && slice_has(line, "ibping")) {
             put_finding(job, i, RULE_PING_LOSS, "%.*s", (int)line.len, line.at);
-        } else if (!read_times(job, i, line)) {
+        } else if (!read_times(job, i, line, answered)) {
             break;
         }
     }

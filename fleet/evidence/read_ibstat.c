@@ -39,11 +39,32 @@ static bool is_panic(struct slice line)
     return slice_starts(line, "ibpanic:") || slice_starts(line, "ibwarn:");
 }
 
+/* "ibstat DEVICE PORT": the rows of the port without their heads. */
+static bool port_alone(const struct evidence_job *job, size_t i)
+{
+    return slice_starts(job_line(job, i), "State:") &&
+           slice_starts(job_line(job, i + 1), "Physical state:");
+}
+
+static void alone_subject(struct evidence_job *job)
+{
+    struct slice rest = job->command, device, number;
+    uint64_t port;
+    (void)slice_word(&rest);
+    device = slice_word(&rest);
+    number = slice_word(&rest);
+    if (job_command_has(job, "ibstat ") && is_device_name(device) && slice_uint(number, &port))
+        job_subject(job, "port %.*s/%llu", (int)device.len, device.at, (unsigned long long)port);
+    else
+        job_subject(job, "port");
+}
+
 static bool begins(const struct evidence_job *job, size_t i)
 {
     struct slice device, line = job_line(job, i);
     return ca_row(line, &device) || (is_panic(line) && slice_has(line, "IB device")) ||
-           (slice_is(line, "Port 1:") && slice_starts(job_line(job, i + 1), "State:"));
+           (slice_is(line, "Port 1:") && slice_starts(job_line(job, i + 1), "State:")) ||
+           port_alone(job, i);
 }
 
 /* Names of the rows that are facts of the port; the others are of the device. */
@@ -157,8 +178,10 @@ static bool start_port(struct evidence_job *job, struct slice line, struct port 
 
 static size_t read(struct evidence_job *job, size_t i)
 {
-    struct port port = {.device = {.at = "", .len = 0}};
+    struct port port = {.device = {.at = "", .len = 0}, .in_port = port_alone(job, i)};
     struct slice key, value, device;
+    if (port.in_port)
+        alone_subject(job);
     for (; i < job->line_count; i++) {
         struct slice line = job_line(job, i);
         if (line.len == 0)
@@ -229,7 +252,8 @@ static const struct {
     {"link_layer", "link_layer"},
 };
 
-static bool put_status(struct evidence_job *job, size_t i, struct slice key, struct slice value)
+static bool put_status(struct evidence_job *job, size_t i, struct slice key, struct slice value,
+                       struct slice state)
 {
     for (size_t k = 0; k < sizeof(status_keys) / sizeof(status_keys[0]); k++) {
         struct slice rest;
@@ -237,7 +261,12 @@ static bool put_status(struct evidence_job *job, size_t i, struct slice key, str
             continue;
         struct number number = number_front(value, &rest);
         if (slice_is(key, "rate") && number.kind != NUMBER_NONE) {
-            put_number(job, i, "rate", slice_of(number.text), "Gb/s");
+            if (slice_ends(state, "DOWN")) { /* the driver's placeholder */
+                put_unknown(job, i, "rate");
+                put_number(job, i, "rate_placeholder", slice_of(number.text), "Gb/s");
+            } else {
+                put_number(job, i, "rate", slice_of(number.text), "Gb/s");
+            }
             put_text(job, i, "rate_text", value);
         } else if (slice_ends(key, " lid")) {
             put_number(job, i, status_keys[k].name, value, "");
@@ -264,7 +293,8 @@ static size_t status_read(struct evidence_job *job, size_t i)
             port.in_port = true;
             continue;
         }
-        if (!slice_split(line, ':', &key, &value) || !put_status(job, i, key, slice_trim(value)))
+        if (!slice_split(line, ':', &key, &value) ||
+            !put_status(job, i, key, slice_trim(value), port.state))
             break;
         if (slice_is(key, "state")) {
             port.state = slice_trim(value);

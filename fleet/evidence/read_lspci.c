@@ -8,7 +8,7 @@
 
 #include "fleet/evidence/common.h"
 #include "fleet/evidence/readers.h"
-#include "fleet/evidence/rules.h"
+#include "fleet/evidence/rules_logs.h"
 
 enum role { ROLE_OTHER = 0, ROLE_RDMA, ROLE_GPU, ROLE_BRIDGE };
 
@@ -106,7 +106,7 @@ static void put_speed(struct evidence_job *job, size_t i, const char *name, stru
 
 static void put_width(struct evidence_job *job, size_t i, const char *name, struct slice value)
 {
-    if (slice_skip(&value, "x"))
+    if (slice_skip(&value, "x") && !slice_is(value, "0")) /* x0: there is no link */
         put_number(job, i, name, value, "lanes");
     else
         put_unknown(job, i, name);
@@ -150,6 +150,8 @@ static void read_link(struct evidence_job *job, size_t i, struct slice line, str
     const char *at = slice_find(line, "Width ");
     before = (struct slice){.at = line.at, .len = (size_t)(at - line.at)};
     after = (struct slice){.at = at, .len = (size_t)(line.at + line.len - at)};
+    if (slice_is(width, "x0"))
+        return; /* no link at all: an empty slot, or a device that is gone */
     link->speed_low = slice_has(before, "(downgraded)") || is_below(speed, link->cap_speed);
     link->width_low = slice_has(after, "(downgraded)") || is_below(width, link->cap_width);
 }
@@ -188,6 +190,8 @@ static const struct {
 static void read_key(struct evidence_job *job, size_t i, struct slice line)
 {
     struct slice value;
+    if (slice_starts(line, "!!! Unknown header type 7f"))
+        put_finding(job, i, RULE_PCIE_LOST, "The device answers every read with all ones");
     for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
         if (!slice_starts(line, keys[k].key) || !slice_after(line, keys[k].key, &value))
             continue;

@@ -102,6 +102,9 @@ static void read_buffers(struct evidence_job *job, size_t i, struct slice list,
         if (slice_skip(&size, "max_buffer_size=")) {
             job_subject(job, "%s", qos->netdev);
             put_number(job, i, "max_buffer_size", size, "bytes");
+        } else if (slice_skip(&size, "total_size=")) {
+            job_subject(job, "%s", qos->netdev);
+            put_number(job, i, "total_buffer_size", size, "bytes");
         } else if (size.len > 0) {
             job_subject(job, "%s buffer %zu", qos->netdev, k);
             put_number(job, i, "size", size, "bytes");

@@ -100,6 +100,7 @@ static bool row(struct slice line, struct slice *device, struct slice *rest)
         return is_device_name(*device) && has_word(*rest, row_words);
     }
     return numbered_row(line, device, rest) && (is_port(*device) || is_device_name(*device)) &&
+           !slice_starts(*rest, "<") && /* flags, of "ip link" */
            has_word(*rest, row_words);
 }
 
@@ -185,7 +186,9 @@ static void put_pair(struct evidence_job *job, const struct token *key, const st
             return;
         }
     }
-    if (number_read(text).kind == NUMBER_NONE)
+    if (slice_has(text, ",")) /* "lqpn 258,259": a list, not thousands */
+        put_text(job, value->line, name, text);
+    else if (number_read(text).kind == NUMBER_NONE)
         put_value(job, value->line, name, text, "");
     else
         (void)put_rdma_counter(job, value->line, key->text, text);

@@ -109,6 +109,20 @@ static bool is_file_name(struct slice s)
     return letter;
 }
 
+/* ".../ports/1/gids/3", ".../gid_attrs/types/3": files whose names are numbers. */
+static bool is_gid_file(struct slice path)
+{
+    static const char *const folders[] = {"/gids/", "/gid_attrs/types/", "/gid_attrs/ndevs/",
+                                          "/pkeys/"};
+    struct slice index;
+    uint64_t number;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (slice_after(path, folders[i], &index) && slice_uint(index, &number))
+            return true;
+    }
+    return false;
+}
+
 /* The path in front of a row, whose last part is no PCI address, and the value. */
 static bool split_path(struct slice line, struct slice *path, struct slice *value)
 {
@@ -123,7 +137,7 @@ static bool split_path(struct slice line, struct slice *path, struct slice *valu
         if (slash == NULL)
             return false;
         struct slice last = {.at = slash + 1, .len = (size_t)(line.at + i - slash - 1)};
-        if (is_file_name(last) || slice_has(*path, "/ecn/"))
+        if (is_file_name(last) || slice_has(*path, "/ecn/") || is_gid_file(*path))
             break;
         if (c != ':')
             return false;
@@ -276,7 +290,7 @@ static void put_attribute(struct evidence_job *job, size_t i, struct slice name,
     } else if (slice_is(name, "state")) {
         put_text(job, i, "state", value);
         judge_port(job, i, value, states->physical);
-    } else if (slice_is_unknown(value)) {
+    } else if (slice_is_unknown(value) || (slice_is(name, "speed") && slice_is(value, "-1"))) {
         put_unknown(job, i, text);
     } else if (number_read(value).kind == NUMBER_INTEGER) {
         (void)put_rdma_counter(job, i, name, value);
@@ -285,10 +299,39 @@ static void put_attribute(struct evidence_job *job, size_t i, struct slice name,
     }
 }
 
+/* ".../gids/3", ".../gid_attrs/types/3": of one GID. */
+static bool put_gid(struct evidence_job *job, size_t i, const struct place *place,
+                    struct slice value)
+{
+    static const struct {
+        const char *folder, *part, *name;
+    } files[] = {{"gids", "gid", "gid"},
+                 {"types", "gid", "gid_version"},
+                 {"ndevs", "gid", "netdev"},
+                 {"pkeys", "pkey", "pkey"}};
+    uint64_t index;
+    for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
+        if (!slice_is(place->above, files[k].folder) || !slice_uint(place->name, &index))
+            continue;
+        job_subject(job, "port %.*s/%.*s %s %llu", (int)place->device.len, place->device.at,
+                    (int)place->port.len, place->port.at, files[k].part, (unsigned long long)index);
+        bool type = slice_is(place->above, "types");
+        if (type && slice_is(value, "RoCE v2"))
+            value = slice_of("v2");
+        else if (type && slice_is(value, "IB/RoCE v1"))
+            value = slice_of("v1");
+        put_text(job, i, files[k].name, value);
+        return true;
+    }
+    return false;
+}
+
 static void put_at(struct evidence_job *job, size_t i, const struct place *place, struct slice name,
                    struct slice value, struct states *states)
 {
     uint64_t prio;
+    if (put_gid(job, i, place, value))
+        return;
     set_subject(job, place);
     if (place->ecn.len > 0) { /* mlx5: .../ecn/roce_np/cnp_dscp, .../ecn/roce_rp/enable/3 */
         char text[EVIDENCE_NAME_MAX];

@@ -7,8 +7,8 @@
 
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules.h"
+#include "fleet/evidence/tc_rows.h"
 
-#define BANDS_MAX  16
 #define QUEUES_MAX 16
 #define ROOTS_MAX  64
 
@@ -102,8 +102,8 @@ static void put_part(struct evidence_job *job, size_t i, const char *part, size_
     memcpy(job->subject, subject, sizeof(subject));
 }
 
-/* Numbers at the front of rest, at most BANDS_MAX. */
-static size_t take_numbers(struct slice *rest, struct slice out[BANDS_MAX])
+/* Numbers at the front of rest, at most TC_BANDS_MAX. */
+static size_t take_numbers(struct slice *rest, struct slice out[TC_BANDS_MAX])
 {
     size_t count = 0;
     uint64_t number;
@@ -111,7 +111,7 @@ static size_t take_numbers(struct slice *rest, struct slice out[BANDS_MAX])
         struct slice before = *rest, word = slice_word(rest);
         struct slice digits = word;
         digits.len -= slice_ends(digits, "b") ? 1 : 0;
-        if (count == BANDS_MAX || !slice_uint(digits, &number)) {
+        if (count == TC_BANDS_MAX || !slice_uint(digits, &number)) {
             *rest = before;
             return count;
         }
@@ -119,20 +119,13 @@ static size_t take_numbers(struct slice *rest, struct slice out[BANDS_MAX])
     }
 }
 
-struct ets {
-    uint64_t bands, strict;
-    uint64_t quanta[BANDS_MAX];
-    struct slice texts[BANDS_MAX];
-    size_t count;
-};
-
 /* Strict bands come first, the quanta are of those behind them: their shares of what is left. */
-static void put_ets(struct evidence_job *job, size_t i, const struct ets *ets)
+void tc_put_ets(struct evidence_job *job, size_t i, const struct tc_ets *ets)
 {
     uint64_t sum = 0;
     for (size_t k = 0; k < ets->count; k++)
         sum += ets->quanta[k] & 0xffffffff;
-    for (size_t k = 0; k < ets->strict && k < BANDS_MAX; k++)
+    for (size_t k = 0; k < ets->strict && k < TC_BANDS_MAX; k++)
         put_part(job, i, "band", k, "strict", slice_of("1"), "");
     for (size_t k = 0; k < ets->count; k++) {
         char share[32];
@@ -162,13 +155,13 @@ static void put_queues(struct evidence_job *job, size_t i, struct slice rest)
 
 static void put_map(struct evidence_job *job, size_t i, struct slice *rest, bool mqprio)
 {
-    struct slice list[BANDS_MAX];
+    struct slice list[TC_BANDS_MAX];
     size_t count = take_numbers(rest, list);
     for (size_t k = 0; k < count; k++)
         put_part(job, i, "prio", k, mqprio ? "tc" : "band", list[k], "");
 }
 
-static void take_quanta(struct slice *rest, struct ets *ets)
+static void take_quanta(struct slice *rest, struct tc_ets *ets)
 {
     ets->count = take_numbers(rest, ets->texts);
     for (size_t k = 0; k < ets->count; k++)
@@ -181,8 +174,8 @@ static void put_options(struct evidence_job *job, size_t i, const struct head *h
 {
     static const char *const worded[] = {"rate", "ceil", "prio", "hash", "mode", "shaper", "leaf"};
     struct slice rest = head->options;
-    struct ets ets = {.bands = 0};
-    bool mqprio = slice_starts(head->kind, "mqprio");
+    struct tc_ets ets = {.bands = 0};
+    bool mqprio = slice_is(head->kind, "mqprio") || slice_is(head->kind, "taprio");
     for (struct slice key = slice_word(&rest); key.len > 0; key = slice_word(&rest)) {
         struct slice after = rest, value = slice_word(&after);
         bool wants = value.len > 0 && ((value.at[0] >= '0' && value.at[0] <= '9') ||
@@ -209,7 +202,7 @@ static void put_options(struct evidence_job *job, size_t i, const struct head *h
         }
     }
     if (slice_is(head->kind, "ets"))
-        put_ets(job, i, &ets);
+        tc_put_ets(job, i, &ets);
 }
 
 static bool root_is_known(const struct section *s, struct slice netdev)

@@ -42,6 +42,8 @@ struct evidence_job {
     struct slice
         command;         /* the last prompt's or echoed command, without the prompt; empty = none */
     size_t command_line; /* index of its line */
+    struct slice
+        heading; /* "=== eth0 ===": the interface that a line of its own names since then */
     char subject[EVIDENCE_SUBJECT_MAX]; /* of the facts that are put; readers set it */
     struct evidence *out;
     bool nomem;
@@ -75,6 +77,8 @@ bool job_stops(const struct evidence_job *job, size_t i, const struct evidence_r
 bool job_is_prompt(const struct evidence_job *job, size_t i, struct slice *command);
 /* The word after `word` in the command ("-i", "dev"); false when it is not there. */
 bool job_command_option(const struct evidence_job *job, const char *word, char *out, size_t size);
+/* The netdev that the command's option or the heading above names; false = neither. */
+bool job_netdev(const struct evidence_job *job, const char *option, char *out, size_t size);
 bool job_command_has(const struct evidence_job *job, const char *text); /* anywhere in it */
 
 /* Sets the subject of the facts that follow. */

@@ -8,6 +8,14 @@
 
 const struct evidence_reader *const evidence_readers[] = {
     /* Documents, logs and tables with their own heads. */
+    &reader_rdma_json,
+    &reader_tc_json,
+    &reader_devlink_json,
+    &reader_ethtool_stats_json,
+    &reader_ethtool_pause_json,
+    &reader_ip_json,
+    &reader_dcb_json,
+    &reader_perftest_json,
     &reader_redfish,
     &reader_sonic_config,
     &reader_ufm,
@@ -34,6 +42,7 @@ const struct evidence_reader *const evidence_readers[] = {
     &reader_devinfo,
     &reader_show_gids,
     &reader_ibping,
+    &reader_ip,
     &reader_rdma,
     &reader_ibdev2netdev,
     &reader_sonic_pfcwd,

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "fleet/evidence/reader.h"
+#include "fleet/evidence/common.h"
 
 /* Programs whose echoed command line may stand in a file without a prompt. */
 static const char *const programs[] = {
@@ -125,6 +125,8 @@ static bool host_prompt(struct slice line, struct slice *command)
         bool user = slice_has(before, "@") || slice_ends(before, "]") || slice_ends(before, "~") ||
                     slice_ends(before, ")");
         struct slice rest = before;
+        if (slice_has(before, "<")) /* flags: "eth0@if3: <UP> mtu ..." */
+            return false;
         (void)slice_word(&rest);
         bool shell = user && (slice_has(before, "@") || is_program(after));
         bool word = rest.len == 0 && is_program(after); /* "host# ethtool ..." */
@@ -199,6 +201,44 @@ bool job_command_option(const struct evidence_job *job, const char *word, char *
     }
 }
 
+bool job_netdev(const struct evidence_job *job, const char *option, char *out, size_t size)
+{
+    if (job_command_option(job, option, out, size))
+        return true;
+    if (job->heading.len == 0)
+        return false;
+    slice_copy(job->heading, out, size);
+    return true;
+}
+
+/* "=== eth0 ===", "Interface: eth0", "[eth0]", "## eth0", "eth0:" on a line of its own. */
+static bool is_heading(struct slice line, struct slice *name)
+{
+    static const char frame[] = "=-#*[]<>: \t";
+    static const char *const words[] = {"interface", "device", "netdev", "dev", "nic", "iface"};
+    bool digit = false, framed = false;
+    while (line.len > 0 && strchr(frame, line.at[0]) != NULL) {
+        line.at++;
+        line.len--;
+        framed = true;
+    }
+    for (; line.len > 0 && strchr(frame, line.at[line.len - 1]) != NULL; line.len--)
+        framed = true;
+    struct slice rest = line, first = slice_word(&rest);
+    first.len -= slice_ends(first, ":") ? 1 : 0;
+    for (size_t i = 0; rest.len > 0 && i < sizeof(words) / sizeof(words[0]); i++) {
+        if (slice_is_nocase(first, words[i])) {
+            first = slice_word(&rest);
+            framed = true;
+        }
+    }
+    for (size_t i = 0; i < first.len; i++)
+        digit = digit || (first.at[i] >= '0' && first.at[i] <= '9');
+    *name = first;
+    return framed && rest.len == 0 && digit && first.len >= 2 && first.len <= 15 &&
+           first.at[0] >= 'a' && first.at[0] <= 'z' && is_device_name(first);
+}
+
 bool job_command_has(const struct evidence_job *job, const char *text)
 {
     return slice_has(job->command, text);
@@ -253,7 +293,11 @@ void job_walk(struct evidence_job *job)
         if (prompt || is_program(job_line(job, i))) {
             job->command = prompt ? command : job_line(job, i);
             job->command_line = i;
+            job->heading.len = 0;
         } else {
+            struct slice name;
+            if (is_heading(job_line(job, i), &name))
+                job->heading = name;
             job->out->unread_lines++;
         }
         i++;

@@ -38,11 +38,11 @@ static const struct expected_file texts[] = {
         "eth-mac-OctetsReceivedOK: 9\n",
         "ethtool-S",
         {
-            {"netdev", "rx_fcs_errors", "2", 0},
-            {"netdev", "rx_bytes_phy", "9", 0},
+            {"netdev eth4", "rx_fcs_errors", "2", 0},
+            {"netdev eth4", "rx_bytes_phy", "9", 0},
         },
         {
-            {"fcs-errors", "netdev", 1},
+            {"fcs-errors", "netdev eth4", 1},
         },
     },
     {
