@@ -40,10 +40,10 @@ static enum err_code label_longest_freed(struct db_tx *tx, const char *tenant, c
                                          int64_t *out, struct err *err)
 {
     return stmt_number(tx->ro.conn,
-                       "UPDATE labels SET tenant = $1, job = $2, freed_us = 0 WHERE label ="
-                       " (SELECT label FROM labels WHERE freed_us > 0"
+                       "UPDATE labels SET tenant = $1, job = $2, freed_us = 0, taken_us = $3"
+                       " WHERE label = (SELECT label FROM labels WHERE freed_us > 0"
                        " ORDER BY freed_us, label LIMIT 1) RETURNING label",
-                       VALUES(TEXT(tenant), TEXT(job)), out, err);
+                       VALUES(TEXT(tenant), TEXT(job), INT(tx->ro.now_us)), out, err);
 }
 
 enum err_code label_get(struct db_tx *tx, const char *tenant, const char *job, uint32_t *out,
@@ -151,7 +151,9 @@ enum err_code placement_delete(struct db_tx *tx, const char *tenant, const char 
                     VALUES(INT(tx->ro.now_us), TEXT(tenant), TEXT(job)), err);
 }
 
-#define COLUMNS "tenant, job, label, revision, body, updated_us"
+#define COLUMNS                                                                                    \
+    "tenant, job, label, revision, body, updated_us,"                                              \
+    " (SELECT taken_us FROM labels WHERE labels.label = placements.label)"
 
 static struct db_placement row(struct stmt *s)
 {
@@ -162,6 +164,7 @@ static struct db_placement row(struct stmt *s)
         .revision = stmt_int(s, 3),
         .body = stmt_text(s, 4),
         .updated_us = stmt_int(s, 5),
+        .taken_us = stmt_int(s, 6),
     };
 }
 

@@ -89,6 +89,8 @@ struct series_query {
     int64_t number;         /* -1 = all */
     const uint32_t *labels; /* rows of these jobs alone; NULL = all rows */
     size_t label_count;     /* 0 with labels: nothing */
+    /* As many times: what was counted before is of another job that had the label; NULL = any. */
+    const int64_t *labels_since_us;
     /* Of these rows those alone whose label the node may claim; NULL = all. Called on the thread
      * that answers, may not call the series. */
     bool (*owns)(void *owns_arg, const char *node, uint32_t label);

@@ -12,131 +12,13 @@
 #define S_US         INT64_C(1000000)
 #define MINUTE_US    (60 * S_US)
 #define HOUR_US      (3600 * S_US)
-#define ROWS_MAX     (2 * TELEMETRY_ROWS_MAX) /* of a node; what is more is in raw alone */
-#define ROW_SLOTS    (4 * ROWS_MAX)
 #define ROLL_COLUMNS 4000 /* of one roll-up: far within TELEMETRY_BODY_MAX, whatever the values */
 #define STALE_ROWS   64   /* so many may wait for the end of the hour */
-#define NO_PLACE     UINT32_MAX
 #define ROLL_SAMPLES 4
 #define TEXTS_MAX    (8 * TELEMETRY_NAMES_MAX) /* new to the picture, of one node */
 #define MARGIN       8                         /* names of a row that are added in one go */
 
 /* Finding -------------------------------------------------------------------------------------- */
-
-static bool is_row(const struct series_row *row, const struct telemetry_subject *subject,
-                   uint32_t device)
-{
-    return row->device == device && row->number == subject->number &&
-           row->kind == (uint8_t)subject->kind && row->pid == subject->pid &&
-           row->label == subject->label;
-}
-
-static bool reserve_row(struct series_node *node)
-{
-    if (node->row_count < node->row_room)
-        return true;
-    uint32_t room = node->row_room == 0 ? 16 : node->row_room * 2;
-    struct series_row *grown = realloc(node->rows, room * sizeof(*grown));
-    if (grown == NULL)
-        return false;
-    node->rows = grown;
-    node->row_room = room;
-    return true;
-}
-
-static uint32_t row_slot(const struct telemetry_subject *subject, uint32_t device)
-{
-    const uint32_t key[] = {(uint32_t)subject->kind, device, subject->number, subject->pid,
-                            subject->label};
-    return (uint32_t)(frame_hash(key, sizeof(key), FRAME_HASH_START) % ROW_SLOTS);
-}
-
-static void index_row(struct series_picture *picture, const struct series_node *node, uint32_t at)
-{
-    const struct series_row *row = &node->rows[at];
-    const struct telemetry_subject subject = {.kind = (enum telemetry_kind)row->kind,
-                                              .number = row->number,
-                                              .pid = row->pid,
-                                              .label = row->label};
-    uint32_t slot = row_slot(&subject, row->device);
-    while (picture->slots[slot] != 0)
-        slot = (slot + 1) % ROW_SLOTS;
-    picture->slots[slot] = at + 1;
-}
-
-/* Of a node whose rows do not come as they came before: new ones among thousands are found by
- * number, not by looking at all of them. */
-static enum err_code index_rows(struct series_picture *picture, const struct series_node *node,
-                                struct err *err)
-{
-    if (picture->slots == NULL)
-        picture->slots = malloc(ROW_SLOTS * sizeof(*picture->slots));
-    if (picture->slots == NULL)
-        return err_nomem(err);
-    memset(picture->slots, 0, ROW_SLOTS * sizeof(*picture->slots));
-    for (uint32_t i = 0; i < node->row_count; i++)
-        index_row(picture, node, i);
-    picture->indexed = true;
-    return ERR_OK;
-}
-
-static bool find_row(const struct series_picture *picture, const struct series_node *node,
-                     const struct telemetry_subject *subject, uint32_t device, uint32_t *out)
-{
-    uint32_t slot = row_slot(subject, device);
-    for (; picture->slots[slot] != 0; slot = (slot + 1) % ROW_SLOTS) {
-        *out = picture->slots[slot] - 1;
-        if (is_row(&node->rows[*out], subject, device))
-            return true;
-    }
-    return false;
-}
-
-static enum err_code add_row(struct series_picture *picture, struct series_node *node,
-                             const struct telemetry_subject *subject, uint32_t device,
-                             struct err *err)
-{
-    if (!reserve_row(node))
-        return err_nomem(err);
-    node->rows[node->row_count++] = (struct series_row){.device = device,
-                                                        .number = subject->number,
-                                                        .pid = subject->pid,
-                                                        .label = subject->label,
-                                                        .kind = (uint8_t)subject->kind};
-    picture->rows++;
-    index_row(picture, node, node->row_count - 1);
-    return ERR_OK;
-}
-
-/* Rows come in the same order as a rule: the next one is behind the last one found. */
-static enum err_code place_row(struct series_picture *picture, struct series_node *node,
-                               const struct telemetry_subject *subject, uint32_t device,
-                               uint32_t *hint, uint32_t *out, struct err *err)
-{
-    enum err_code code = ERR_OK;
-    uint32_t at = *hint < node->row_count ? *hint : 0;
-    if (node->row_count > 0 && is_row(&node->rows[at], subject, device)) {
-        *hint = at + 1;
-        *out = at;
-        return ERR_OK;
-    }
-    *out = NO_PLACE;
-    if (!picture->indexed)
-        code = index_rows(picture, node, err);
-    if (code != ERR_OK)
-        return code;
-    if (!find_row(picture, node, subject, device, &at)) {
-        if (node->row_count >= ROWS_MAX)
-            return ERR_OK;
-        code = add_row(picture, node, subject, device, err);
-        at = node->row_count - 1;
-    }
-    if (code == ERR_OK) {
-        *out = at;
-        *hint = at + 1;
-    }
-    return code;
-}
 
 static enum err_code place_metric(struct series_picture *picture, struct series_row *row,
                                   uint32_t name, uint32_t hint, uint32_t *out, struct err *err)
@@ -235,8 +117,8 @@ static enum err_code place_batch(struct series_picture *picture, struct series_n
         uint32_t *place = &picture->places[i];
         *place = NO_PLACE;
         if (devices[row->subject.device] != NO_PLACE)
-            code = place_row(picture, node, &row->subject, devices[row->subject.device], &hint,
-                             place, err);
+            code = series_place_row(picture, node, &row->subject, devices[row->subject.device],
+                                    &hint, place, err);
         for (uint32_t j = 0; code == ERR_OK && *place != NO_PLACE && j < row->count; j++) {
             uint32_t name = names[batch->columns[row->first + j].name];
             uint32_t *cell = &picture->cells[row->first + j];

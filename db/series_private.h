@@ -85,6 +85,15 @@ struct series_picture {
     struct telemetry_batch roll;
 };
 void series_picture_release(struct series_picture *picture);
+#define NO_PLACE UINT32_MAX
+/* The row that the subject is, a new one when it must be; NO_PLACE: the node has too many. Rows
+ * come in the same order as a rule: *hint is where to look first. picture->indexed is false before
+ * the first of a batch. */
+ERR_MUST_CHECK enum err_code series_place_row(struct series_picture *picture,
+                                              struct series_node *node,
+                                              const struct telemetry_subject *subject,
+                                              uint32_t device, uint32_t *hint, uint32_t *out,
+                                              struct err *err);
 ERR_MUST_CHECK enum err_code series_picture_node(struct series_picture *picture, const char *name,
                                                  uint32_t *out, struct err *err);
 
@@ -176,5 +185,11 @@ ERR_MUST_CHECK enum err_code series_names_load(struct series *series, struct err
 /* The names that are not in the file yet, before a frame that uses their numbers. */
 ERR_MUST_CHECK enum err_code series_names_store(struct series *series, struct err *err);
 ERR_MUST_CHECK enum err_code series_recover(struct series *series, struct err *err);
+/* series_latest.c: node may be NULL without query->owns. */
+bool series_wants_row(const struct series_query *query, const char *node,
+                      const struct telemetry_subject *subject, const char *device);
+bool series_wants_metric(const struct series_query *query, const char *name);
+/* From when on what was counted under the label is asked for. */
+int64_t series_since(const struct series_query *query, uint32_t label);
 /* series_query.c */
 void series_run_query(struct series *series, const struct series_ask *ask);

@@ -1,6 +1,6 @@
 /*
- * db/series_query.c - answers queries: history from the files and what is not in them yet, the
- * latest from memory. On the query thread; the picture is looked at under `lock`.
+ * db/series_query.c - answers queries of history, from the files and what is not in them yet. On
+ * the query thread; the picture is looked at under `lock`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,35 +30,6 @@ struct hunt {
     int64_t node; /* number of query->node; -1 = all, -2 = there is none */
     struct telemetry_batch batch;
 };
-
-/* What is asked for ---------------------------------------------------------------------------- */
-
-static bool has_label(const struct series_query *query, uint32_t label)
-{
-    for (size_t i = 0; i < query->label_count; i++)
-        if (query->labels[i] == label)
-            return true;
-    return query->labels == NULL;
-}
-
-/* node may be NULL without query->owns. */
-static bool wants_row(const struct series_query *query, const char *node,
-                      const struct telemetry_subject *subject, const char *device)
-{
-    return (query->kind < 0 || query->kind == (int)subject->kind) &&
-           (query->number < 0 || query->number == (int64_t)subject->number) &&
-           (query->device == NULL || strcmp(query->device, device) == 0) &&
-           has_label(query, subject->label) &&
-           (query->owns == NULL || query->owns(query->owns_arg, node, subject->label));
-}
-
-static bool wants_metric(const struct series_query *query, const char *name)
-{
-    for (size_t i = 0; i < query->metric_count; i++)
-        if (strcmp(query->metrics[i], name) == 0)
-            return true;
-    return query->metric_count == 0;
-}
 
 /* Series --------------------------------------------------------------------------------------- */
 
@@ -178,7 +149,10 @@ static void take_gaps(struct hunt *hunt, uint32_t node)
 static void take_values(struct hunt *hunt, int64_t at, const int64_t *values)
 {
     const struct telemetry_batch *batch = &hunt->batch;
+    int64_t since_us = series_since(hunt->query, hunt->found[at].label);
     if (hunt->tier != SERIES_RAW) {
+        if (batch->start_us < since_us)
+            return; /* a part of it may be the other job's */
         const struct telemetry_sum sum = {values[0], values[1], values[2], (uint32_t)values[3]};
         add_point(hunt, at, batch->start_us, &sum);
         return;
@@ -186,7 +160,8 @@ static void take_values(struct hunt *hunt, int64_t at, const int64_t *values)
     for (size_t s = 0; s < batch->sample_count; s++) {
         struct telemetry_sum sum;
         int64_t time_us = telemetry_time_us(batch, s);
-        if (telemetry_next(&hunt->lasts[at], &hunt->names[at], time_us, values[s],
+        if (time_us >= since_us &&
+            telemetry_next(&hunt->lasts[at], &hunt->names[at], time_us, values[s],
                            batch->interval_ms, &sum) == TELEMETRY_KNOWN)
             add_point(hunt, at, time_us, &sum);
     }
@@ -214,12 +189,12 @@ static enum err_code take_batch(struct hunt *hunt, uint32_t node, struct err *er
     for (size_t i = 0; code == ERR_OK && i < batch->row_count; i++) {
         const struct telemetry_row *row = &batch->rows[i];
         const char *device = batch->devices[row->subject.device];
-        if (!wants_row(hunt->query, owner, &row->subject, device))
+        if (!series_wants_row(hunt->query, owner, &row->subject, device))
             continue;
         for (uint32_t c = row->first; code == ERR_OK && c < row->first + row->count; c++) {
             const struct telemetry_name *name = &batch->names[batch->columns[c].name];
             int64_t at = -1;
-            if (!wants_metric(hunt->query, name->text))
+            if (!series_wants_metric(hunt->query, name->text))
                 continue;
             code = find_series(hunt, node, device, &row->subject, name, false, &at, err);
             if (code == ERR_OK && at >= 0)
@@ -298,19 +273,21 @@ static enum err_code take_row_sums(struct hunt *hunt, uint32_t number, const str
                                               .pid = row->pid,
                                               .label = row->label};
     const char *device = picture->devices.items[row->device];
+    int64_t since_us = series_since(hunt->query, row->label);
     enum err_code code = ERR_OK;
-    if (!wants_row(hunt->query, picture->node_names.items[number], &subject, device))
+    if (!series_wants_row(hunt->query, picture->node_names.items[number], &subject, device))
         return ERR_OK;
     for (uint32_t i = 0; code == ERR_OK && i < row->count; i++) {
         const struct series_metric *metric = &row->metrics[i];
         const struct telemetry_name *name = &picture->names[metric->name];
-        bool hour = hunt->tier == SERIES_HOUR && metric->hour.weight > 0;
+        bool hour =
+            hunt->tier == SERIES_HOUR && metric->hour.weight > 0 && node->hour_us >= since_us;
         /* A minute that came again after a crash may be in its hour already. */
-        bool minute = metric->minute.weight > 0 &&
+        bool minute = metric->minute.weight > 0 && node->minute_us >= since_us &&
                       (hunt->tier != SERIES_HOUR ||
                        node->minute_us + series_tier_step_us(SERIES_MINUTE) > node->hour_from_us);
         int64_t at = -1;
-        if (!wants_metric(hunt->query, name->text) || (!hour && !minute))
+        if (!series_wants_metric(hunt->query, name->text) || (!hour && !minute))
             continue;
         code = find_series(hunt, number, device, &subject, name, true, &at, err);
         if (code == ERR_OK && at >= 0 && hour)
@@ -445,51 +422,4 @@ void series_run_query(struct series *series, const struct series_ask *ask)
     free(hunt->found);
     free(hunt->lasts);
     free(hunt->names);
-}
-
-/* The latest ----------------------------------------------------------------------------------- */
-
-static bool tell_row(const struct series_picture *picture, uint32_t number,
-                     const struct series_row *row, const struct series_query *query,
-                     series_latest_fn *fn, void *arg)
-{
-    const struct telemetry_subject subject = {.kind = (enum telemetry_kind)row->kind,
-                                              .number = row->number,
-                                              .pid = row->pid,
-                                              .label = row->label};
-    const char *device = picture->devices.items[row->device];
-    if (row->last_us + SERIES_STALE_US < picture->nodes[number].last_us ||
-        !wants_row(query, picture->node_names.items[number], &subject, device))
-        return true;
-    for (uint32_t i = 0; i < row->count; i++) {
-        const struct series_metric *metric = &row->metrics[i];
-        const struct series_found found = {.node = picture->node_names.items[number],
-                                           .kind = subject.kind,
-                                           .device = device,
-                                           .number = row->number,
-                                           .pid = row->pid,
-                                           .label = row->label,
-                                           .name = &picture->names[metric->name],
-                                           .last = metric->last,
-                                           .rate = metric->rate};
-        if (metric->last.value != TELEMETRY_ABSENT && wants_metric(query, found.name->text) &&
-            !fn(arg, &found))
-            return false;
-    }
-    return true;
-}
-
-void series_latest(struct series *series, const struct series_query *query, series_latest_fn *fn,
-                   void *arg)
-{
-    const struct series_picture *picture = &series->picture;
-    bool more = true;
-    pthread_mutex_lock(&series->lock);
-    for (uint32_t i = 0; more && i < picture->node_names.count; i++) {
-        if (query->node != NULL && strcmp(picture->node_names.items[i], query->node) != 0)
-            continue;
-        for (uint32_t j = 0; more && j < picture->nodes[i].row_count; j++)
-            more = tell_row(picture, i, &picture->nodes[i].rows[j], query, fn, arg);
-    }
-    pthread_mutex_unlock(&series->lock);
 }

@@ -90,6 +90,7 @@ struct db_placement {
     int64_t revision;
     const char *body; /* canonical JSON of schemas/placement.json */
     int64_t updated_us;
+    int64_t taken_us; /* since when the label is not another job's any more; 0 = it never was */
 };
 typedef bool db_placement_fn(void *arg, const struct db_placement *placement);
 /*

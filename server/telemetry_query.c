@@ -182,6 +182,7 @@ static bool read_owner(struct telemetry_ask *ask)
     snprintf(ask->tenant, sizeof(ask->tenant), "%s", tenant);
     snprintf(ask->job, sizeof(ask->job), "%s", job == NULL ? "" : job);
     ask->query.labels = ask->labels;
+    ask->query.labels_since_us = ask->labels_since_us;
     ask->query.owns = owns;
     ask->query.owns_arg = ask;
     return true;
@@ -223,6 +224,7 @@ static bool on_placement(void *arg, const struct db_placement *row)
         return false;
     }
     ask->labels[at] = placement->label;
+    ask->labels_since_us[at] = row->taken_us;
     ask->placements[at] = GIVE(placement);
     ask->query.label_count++;
     return true;

@@ -20,6 +20,7 @@ struct telemetry_ask {
     char job[NAME_SIZE];    /* "" = all jobs of the tenant */
     char names[SERIES_METRICS_MAX][TELEMETRY_NAME_SIZE];
     uint32_t labels[SERIES_LABELS_MAX];
+    int64_t labels_since_us[SERIES_LABELS_MAX];
     struct placement *placements[SERIES_LABELS_MAX]; /* owned; of the labels */
     size_t places;                                   /* nodes that they name */
     char owner_node[NAME_SIZE];                      /* what was asked of them last */

@@ -27,6 +27,20 @@ static int64_t place(struct table_test *t, const char *tenant, const char *job)
     return revision;
 }
 
+static bool see_taken(void *arg, const struct db_placement *p)
+{
+    *(int64_t *)arg = p->taken_us;
+    return true;
+}
+
+static int64_t taken(struct table_test *t, const char *tenant, const char *job)
+{
+    struct err err = ERR_INIT;
+    int64_t since_us = -1;
+    assert_ok(placement_get(t->ro, tenant, job, see_taken, &since_us, &err));
+    return since_us;
+}
+
 static void labels_count_from_1_and_stay_with_their_jobs(void **state)
 {
     struct table_test *t = *state;
@@ -80,6 +94,25 @@ static void the_longest_freed_label_is_reused_first_and_then_there_is_none(void 
     /* The job that lost its label gets the next free one. */
     assert_ok(conn_exec(t->ro->conn, "UPDATE labels SET freed_us = 9 WHERE label = 11", &err));
     assert_int_equal(label(t, "full", "j7"), 11);
+}
+
+static void a_label_is_a_jobs_since_another_one_lost_it(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    take_all_but_the_last(t);
+    place(t, "a", "x");
+    assert_int_equal(taken(t, "a", "x"), 0);
+    table_later(t, 3);
+    assert_ok(placement_delete(&t->tx, "a", "x", &err));
+    table_later(t, 4);
+    place(t, "a", "x"); /* it comes back to its own */
+    assert_int_equal(taken(t, "a", "x"), 0);
+    assert_ok(placement_delete(&t->tx, "a", "x", &err));
+    table_later(t, 5);
+    place(t, "a", "y");
+    assert_int_equal(label(t, "a", "y"), DB_LABEL_MAX);
+    assert_int_equal(taken(t, "a", "y"), START_US + 12);
 }
 
 static void a_placement_changes_in_place(void **state)
@@ -166,6 +199,7 @@ int main(void)
         table_test(labels_count_from_1_and_stay_with_their_jobs),
         table_test(an_unused_label_is_given_before_a_freed_one),
         table_test(the_longest_freed_label_is_reused_first_and_then_there_is_none),
+        table_test(a_label_is_a_jobs_since_another_one_lost_it),
         table_test(a_placement_changes_in_place),
         table_test(a_label_of_another_job_is_refused),
         table_test(a_placement_made_anew_has_a_new_revision),

@@ -400,6 +400,47 @@ static void a_full_disk_is_said_and_loses_nothing_else(void **state)
     end(&f);
 }
 
+static bool count_latest(void *arg, const struct series_found *found)
+{
+    (void)found;
+    ++*(int *)arg;
+    return true;
+}
+
+/* Of label 3, what was counted from second 120 on is of the job that has it now. */
+static void what_another_job_counted_under_the_label_is_left_out(void **state)
+{
+    (void)state;
+    static const int64_t wanted[] = {(299 - 120) * RATE, (299 - 119) * RATE, 60 * RATE};
+    static const int64_t steps_s[] = {1, 60, 3600};
+    const uint32_t labels[] = {3};
+    int64_t since_us[] = {START_US + 120 * S_US};
+    struct fixture f;
+    struct wait wait;
+    struct err err = ERR_INIT;
+    struct series_query query;
+    int seen = 0;
+    begin(&f);
+    put_minutes(&f, 0, 300);
+    for (int i = 0; i < SERIES_TIER_COUNT; i++) {
+        query = query_of(steps_s[i]);
+        query.labels = labels;
+        query.label_count = 1;
+        query.labels_since_us = since_us;
+        assert_ok(ask(&f, &query, &wait, &err));
+        assert_int_equal(wait.tier, i);
+        assert_int_equal(wait.sums[i],
+                         wanted[i]); /* the hour began before: its open minute alone */
+    }
+    series_latest(f.series, &query, count_latest, &seen);
+    assert_int_equal(seen, 2);
+    since_us[0] = START_US + 300 * S_US;
+    seen = 0;
+    series_latest(f.series, &query, count_latest, &seen);
+    assert_int_equal(seen, 0);
+    end(&f);
+}
+
 static void count_failure(void *arg, const struct err *err)
 {
     assert_true(err_is_full(err));
@@ -772,6 +813,7 @@ int main(void)
         cmocka_unit_test(batches_outside_the_time_are_refused),
         cmocka_unit_test(damaged_batches_are_refused),
         cmocka_unit_test(a_full_disk_is_said_and_loses_nothing_else),
+        cmocka_unit_test(what_another_job_counted_under_the_label_is_left_out),
         cmocka_unit_test(roll_ups_that_fail_are_said_once),
         cmocka_unit_test(rows_in_another_order_are_the_same_rows),
         cmocka_unit_test(each_batch_of_several_frames_has_its_time),
