@@ -132,6 +132,9 @@ static void tick(struct series *series)
     pthread_mutex_unlock(&series->lock);
     if (now_ns - series->trimmed_ns >= TRIM_NS) {
         trim(series, now_us);
+        pthread_mutex_lock(&series->lock);
+        series_sweep(&series->picture);
+        pthread_mutex_unlock(&series->lock);
         series->trimmed_ns = now_ns;
     }
 }
@@ -231,7 +234,6 @@ static enum err_code init(struct series *series, struct err *err)
     pthread_cond_init(&series->queue_filled, &attr);
     pthread_cond_init(&series->asks_filled, NULL);
     pthread_condattr_destroy(&attr);
-    series->picture.node_names.max = SERIES_NODES_MAX;
     series->picture.devices.max = series->picture.name_keys.max = SERIES_TEXTS_MAX;
     series->roller = (struct series_roller){&series->picture, series_take_roll, series};
     telemetry_batch_init(&series->batch);
@@ -265,6 +267,7 @@ enum err_code series_open(const struct series_config *config, struct series **ou
     if (series == NULL)
         return err_nomem(err);
     series->clock = config->clock;
+    series->picture.node_names.max = config->nodes_max != 0 ? config->nodes_max : SERIES_NODES_MAX;
     series->failed = config->failed;
     series->failed_arg = config->failed_arg;
     enum err_code code = init(series, err);
@@ -273,9 +276,9 @@ enum err_code series_open(const struct series_config *config, struct series **ou
     if (code == ERR_OK)
         code = make_folders(series, config, err);
     if (code == ERR_OK)
-        code = series_names_load(series, err);
-    if (code == ERR_OK)
         trim(series, series->clock->wall_us(series->clock));
+    if (code == ERR_OK)
+        code = series_names_load(series, err);
     if (code == ERR_OK)
         code = series_recover(series, err);
     if (code == ERR_OK)
@@ -375,7 +378,7 @@ void series_stats_get(struct series *series, struct series_stats *out)
     pthread_mutex_unlock(&series->queue_lock);
     pthread_mutex_lock(&series->lock);
     *out = series->stats;
-    out->nodes = series->picture.node_names.count;
+    out->nodes = series->picture.node_names.count - series->picture.node_names.spare_count;
     out->rows = series->picture.rows;
     out->columns = series->picture.columns;
     out->queued = queued;

@@ -21,10 +21,10 @@
 #include "fleet/name.h"
 #include "fleet/telemetry.h"
 
-#define SERIES_QUEUE_MAX      4096               /* batches that wait; more: ERR_UNAVAILABLE */
-#define SERIES_QUEUE_BYTES    (64 * 1024 * 1024) /* of them; the same */
-#define SERIES_QUERIES_MAX    64                 /* that wait; more: ERR_UNAVAILABLE */
-#define SERIES_NODES_MAX      65536
+#define SERIES_QUEUE_MAX      4096                  /* batches that wait; more: ERR_UNAVAILABLE */
+#define SERIES_QUEUE_BYTES    (64 * 1024 * 1024)    /* of them; the same */
+#define SERIES_QUERIES_MAX    64                    /* that wait; more: ERR_UNAVAILABLE */
+#define SERIES_NODES_MAX      65536                 /* with anything in a file; see series_open() */
 #define SERIES_TEXTS_MAX      65536                 /* different names of columns, and of devices */
 #define SERIES_AHEAD_US       INT64_C(300000000)    /* a node's clock may be so far before ours */
 #define SERIES_POINTS_MAX     200000                /* of one answer */
@@ -47,6 +47,7 @@ struct series_config {
     struct clock *clock;
     int64_t keep_us[SERIES_TIER_COUNT]; /* 0 = SERIES_KEEP_* */
     int64_t raw_bytes_max;              /* 0 = SERIES_RAW_BYTES; the oldest files go first */
+    uint32_t nodes_max;                 /* 0 = SERIES_NODES_MAX */
     /* Roll-ups could not be made or written: once until they can again. Nobody else hears of it, as
      * of a raw batch its sender does. On a thread of the series, which it may not call. NULL =
      * none.
@@ -61,7 +62,8 @@ struct series_config {
 
 struct series;
 
-/* Reads back what is needed to go on where it stopped. Blocking. */
+/* Reads back what is needed to go on where it stopped. Once half of the nodes that may be are
+ * there, those of which no file knows anything any more are forgotten. Blocking. */
 ERR_MUST_CHECK enum err_code series_open(const struct series_config *config, struct series **out,
                                          struct err *err);
 /* Finishes what is queued, rolls up what is open, joins the threads. */

@@ -302,3 +302,31 @@ void frame_trim(const char *dir, enum series_tier tier, int64_t keep_from_us, in
             bytes -= files[i].bytes;
     }
 }
+
+static bool mark_file(const char *dir, enum series_tier tier, int64_t period, uint8_t *used,
+                      uint32_t node_count)
+{
+    struct frame_reader reader;
+    enum err_code code = frame_open(dir, tier, period, &reader, NULL);
+    if (code != ERR_OK)
+        return code == ERR_NOT_FOUND;
+    while (frame_next(&reader))
+        for (size_t i = 0; i < reader.entry_count; i++)
+            if (reader.entries[i].node < node_count)
+                used[reader.entries[i].node] = 1;
+    bool whole = !reader.damaged;
+    frame_reader_release(&reader);
+    return whole;
+}
+
+bool frame_mark_nodes(const char *dir, enum series_tier tier, uint8_t *used, uint32_t node_count)
+{
+    OWN(mem) void *memory = calloc(FILES_MAX, sizeof(struct old_file));
+    struct old_file *files = memory;
+    bool whole = files != NULL;
+    size_t count = whole ? list_files(dir, tier, files) : 0;
+    for (size_t i = 0; whole && i < count; i++)
+        whole =
+            mark_file(dir, tier, files[i].start_s * S_US / tiers[tier].period_us, used, node_count);
+    return whole && count < FILES_MAX;
+}

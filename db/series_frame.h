@@ -87,3 +87,5 @@ bool frame_load(struct frame_reader *reader);
 
 /* Removes files whose period ended before keep_from_us, and the oldest over bytes_max (0 = any). */
 void frame_trim(const char *dir, enum series_tier tier, int64_t keep_from_us, int64_t bytes_max);
+/* Marks the nodes that the tier's files are about. False: one of them cannot be read whole. */
+bool frame_mark_nodes(const char *dir, enum series_tier tier, uint8_t *used, uint32_t node_count);

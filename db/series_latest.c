@@ -82,7 +82,8 @@ void series_latest(struct series *series, const struct series_query *query, seri
     bool more = true;
     pthread_mutex_lock(&series->lock);
     for (uint32_t i = 0; more && i < picture->node_names.count; i++) {
-        if (query->node != NULL && strcmp(picture->node_names.items[i], query->node) != 0)
+        const char *name = picture->node_names.items[i];
+        if (name == NULL || (query->node != NULL && strcmp(name, query->node) != 0))
             continue;
         for (uint32_t j = 0; more && j < picture->nodes[i].row_count; j++)
             more = tell_row(picture, i, &picture->nodes[i].rows[j], query, fn, arg);

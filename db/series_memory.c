@@ -55,12 +55,15 @@ static enum err_code place_metric(struct series_picture *picture, struct series_
 static enum err_code number_text(struct series_texts *texts, struct series_node *node,
                                  const char *text, uint32_t *out, struct err *err)
 {
-    uint32_t max = texts->max, before = texts->count;
+    uint32_t max = texts->max, before = texts->count - texts->spare_count;
     if (node->texts >= TEXTS_MAX)
         texts->max = before;
     enum err_code code = series_text(texts, text, out, err);
     texts->max = max;
-    node->texts += texts->count - before;
+    if (code == ERR_OK && texts->count - texts->spare_count > before) {
+        node->texts++;
+        texts->owners[*out] = node->number;
+    }
     if (code != ERR_LIMIT)
         return code;
     *out = NO_PLACE;
@@ -403,4 +406,41 @@ enum err_code series_roll_idle(struct series_roller *roller, uint32_t number, in
     if (code == ERR_OK && node->hour_us != 0)
         code = end_hour(roller, number, node->minute_from_us, err);
     return code;
+}
+
+static void forget(struct series_picture *picture, struct series_texts *texts, const uint8_t *used)
+{
+    for (uint32_t i = 0; i < texts->count; i++)
+        if (!used[i] && texts->items[i] != NULL)
+            picture->nodes[texts->owners[i]].texts--;
+    series_texts_forget(texts, used);
+}
+
+static void mark(const struct series_picture *picture, uint8_t *names, uint8_t *devices)
+{
+    for (uint32_t i = 0; i < picture->node_names.count; i++)
+        for (uint32_t j = 0; j < picture->nodes[i].row_count; j++) {
+            const struct series_row *row = &picture->nodes[i].rows[j];
+            devices[row->device] = 1;
+            for (uint32_t k = 0; k < row->count; k++)
+                names[row->metrics[k].name] = 1;
+        }
+}
+
+static bool is_half_full(const struct series_texts *texts)
+{
+    return texts->count - texts->spare_count > texts->max / 2;
+}
+
+void series_sweep(struct series_picture *picture)
+{
+    if (!is_half_full(&picture->name_keys) && !is_half_full(&picture->devices))
+        return;
+    OWN(mem) void *names = calloc(picture->name_keys.count + 1, 1);
+    OWN(mem) void *devices = calloc(picture->devices.count + 1, 1);
+    if (names == NULL || devices == NULL)
+        return;
+    mark(picture, names, devices);
+    forget(picture, &picture->name_keys, names);
+    forget(picture, &picture->devices, devices);
 }

@@ -25,14 +25,21 @@ uint64_t frame_hash(const void *data, size_t len, uint64_t hash);
 /* Texts that repeat, by number ----------------------------------------------------------------- */
 
 struct series_texts {
-    char **items; /* owned */
+    char **items;     /* owned; NULL = its number is spare */
+    uint32_t *owners; /* who brought it; of names of nodes nobody */
     uint32_t count, room;
+    uint32_t *spare; /* owned; numbers that nothing uses any more, room for all */
+    uint32_t spare_count;
+    bool renamed;    /* a spare number was given to another text */
     uint32_t *slots; /* open addressing; number + 1 */
     uint32_t slot_count;
     uint32_t max; /* ERR_LIMIT beyond */
 };
 ERR_MUST_CHECK enum err_code series_text(struct series_texts *texts, const char *text,
                                          uint32_t *out, struct err *err);
+/* Texts whose number is not used (a byte each says so) go, and all numbers without one are spare.
+ */
+void series_texts_forget(struct series_texts *texts, const uint8_t *used);
 void series_texts_release(struct series_texts *texts);
 
 /* The picture (series_memory.c) ---------------------------------------------------------------- */
@@ -66,6 +73,7 @@ struct series_node {
     struct telemetry_gap gaps[4]; /* since the last roll-up of a minute; more are in raw alone */
     uint8_t gap_count;
     uint32_t texts; /* names and devices that it was the first to bring */
+    uint32_t number;
 };
 
 struct series_picture {
@@ -94,6 +102,8 @@ ERR_MUST_CHECK enum err_code series_place_row(struct series_picture *picture,
                                               const struct telemetry_subject *subject,
                                               uint32_t device, uint32_t *hint, uint32_t *out,
                                               struct err *err);
+/* The next number has no node; series_texts_forget() makes it spare. */
+ERR_MUST_CHECK enum err_code series_picture_skip(struct series_picture *picture, struct err *err);
 ERR_MUST_CHECK enum err_code series_picture_node(struct series_picture *picture, const char *name,
                                                  uint32_t *out, struct err *err);
 
@@ -114,6 +124,9 @@ ERR_MUST_CHECK enum err_code series_fold(struct series_roller *roller, uint32_t 
 ERR_MUST_CHECK enum err_code series_fold_minute(struct series_roller *roller, uint32_t node,
                                                 const struct telemetry_batch *roll,
                                                 struct err *err);
+/* Forgets names of columns and of devices that no row has any more, once half of the room for them
+ * is taken. Without memory they stay. */
+void series_sweep(struct series_picture *picture);
 /* Rolls up what is open of a node that was heard of last before then; INT64_MAX = of any. */
 ERR_MUST_CHECK enum err_code series_roll_idle(struct series_roller *roller, uint32_t node,
                                               int64_t before_us, struct err *err);

@@ -325,9 +325,11 @@ static enum err_code take_open(struct hunt *hunt, struct horizon *out, struct er
     hunt->node = -1;
     if (hunt->query->node != NULL) {
         hunt->node = -2;
-        for (number = 0; number < series->picture.node_names.count; number++)
-            if (strcmp(series->picture.node_names.items[number], hunt->query->node) == 0)
+        for (number = 0; number < series->picture.node_names.count; number++) {
+            const char *name = series->picture.node_names.items[number];
+            if (name != NULL && strcmp(name, hunt->query->node) == 0)
                 hunt->node = number;
+        }
     }
     if (hunt->tier != SERIES_RAW) {
         series_flush_rolls(series);

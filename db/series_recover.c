@@ -19,7 +19,7 @@
 #define MINUTE_FILES 2           /* the open hour is in one of them */
 #define HOUR_FILES   2
 
-/* Names: a line each, its number is the node's ------------------------------------------------- */
+/* Names: a line each, its number is the node's; an empty one has no node ---------------------- */
 
 static enum err_code take_names(struct series *series, char *text, size_t *out_whole,
                                 struct err *err)
@@ -29,6 +29,11 @@ static enum err_code take_names(struct series *series, char *text, size_t *out_w
     for (char *end; code == ERR_OK && (end = strchr(line, '\n')) != NULL; line = end + 1) {
         uint32_t number;
         *end = '\0';
+        if (line == end) {
+            code = series_picture_skip(&series->picture, err);
+            series->names_stored++;
+            continue;
+        }
         if (!name_is_valid(line))
             return err_set(err, ERR_INVALID,
                            "%s/" NAMES_FILE " is damaged: line %u is no name of a node; move the "
@@ -44,6 +49,31 @@ static enum err_code take_names(struct series *series, char *text, size_t *out_w
     return code;
 }
 
+/* A name in no file any more is nobody's: its number is free. While any file cannot be read whole,
+ * all stay. */
+static enum err_code forget_names(struct series *series, struct err *err)
+{
+    struct series_texts *texts = &series->picture.node_names;
+    OWN(mem) void *memory = calloc(texts->count + 1, 1);
+    uint8_t *used = memory;
+    if (used == NULL)
+        return err_nomem(err);
+    bool whole = texts->count > texts->max / 2;
+    for (int i = 0; whole && i < SERIES_TIER_COUNT; i++)
+        whole = frame_mark_nodes(series->dir, (enum series_tier)i, used, texts->count);
+    if (!whole)
+        memset(used, 1, texts->count);
+    series_texts_forget(texts, used);
+    return ERR_OK;
+}
+
+static enum err_code open_names(struct series *series, const char *path, struct err *err)
+{
+    series->names_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return series->names_fd < 0 ? err_set_errno(err, ERR_IO, errno, "cannot open %s", path)
+                                : ERR_OK;
+}
+
 enum err_code series_names_load(struct series *series, struct err *err)
 {
     char path[FRAME_PATH_MAX];
@@ -55,17 +85,49 @@ enum err_code series_names_load(struct series *series, struct err *err)
         code = ERR_OK;
     else if (code == ERR_OK)
         code = take_names(series, text, &whole, err);
+    if (code == ERR_OK)
+        code = forget_names(series, err);
+    if (code == ERR_OK)
+        code = open_names(series, path, err);
+    /* A line that was torn has no frame that uses it. */
+    if (code == ERR_OK && ftruncate(series->names_fd, (off_t)whole) != 0)
+        code = err_set_errno(err, ERR_IO, errno, "cannot cut %s", path);
+    return code;
+}
+
+/* A number has another name now: on disk before any frame that uses it. */
+static enum err_code rewrite_names(struct series *series, struct err *err)
+{
+    struct series_texts *texts = &series->picture.node_names;
+    char path[FRAME_PATH_MAX], *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    if (out == NULL)
+        return err_nomem(err);
+    for (uint32_t i = 0; i < texts->count; i++)
+        fprintf(out, "%s\n", texts->items[i] == NULL ? "" : texts->items[i]);
+    bool good = ferror(out) == 0;
+    good = fclose(out) == 0 && good;
+    snprintf(path, sizeof(path), "%s/" NAMES_FILE, series->dir);
+    enum err_code code = good ? file_write_atomic(path, text, len, 0600, err) : err_nomem(err);
+    free(text);
+    if (code == ERR_OK)
+        code = file_sync_folder_of(path, err);
     if (code != ERR_OK)
         return code;
-    series->names_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    /* A line that was torn has no frame that uses it. */
-    if (series->names_fd < 0 || ftruncate(series->names_fd, (off_t)whole) != 0)
-        return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
-    return ERR_OK;
+    close(series->names_fd);
+    code = open_names(series, path, err);
+    if (code == ERR_OK) {
+        texts->renamed = false;
+        series->names_stored = texts->count;
+    }
+    return code;
 }
 
 enum err_code series_names_store(struct series *series, struct err *err)
 {
+    if (series->picture.node_names.renamed)
+        return rewrite_names(series, err);
     for (; series->names_stored < series->picture.node_names.count; series->names_stored++) {
         char line[NAME_SIZE + 1];
         int len = snprintf(line, sizeof(line), "%s\n",

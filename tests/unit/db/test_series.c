@@ -590,6 +590,91 @@ static void a_frame_that_fails_is_sent_again_alone(void **state)
     end(&f);
 }
 
+#define DAY_S 86400
+
+static enum err_code put_of(struct fixture *f, const char *node, int64_t from_s, struct err *err)
+{
+    size_t len;
+    struct wait wait;
+    uint8_t *data = batch_bytes(1, from_s, 3, &len);
+    enum err_code code = put_bytes(f, node, data, len, &wait, err);
+    free(data);
+    return code;
+}
+
+static int latest_of(struct fixture *f, const char *node)
+{
+    const struct series_query query = {.kind = -1, .number = -1, .node = node};
+    int seen = 0;
+    series_latest(f->series, &query, count_latest, &seen);
+    return seen;
+}
+
+static void nodes_of_which_no_file_knows_make_room(void **state)
+{
+    (void)state;
+    static const char *const old[] = {"n1", "n2", "n3", "n4"};
+    struct fixture f;
+    struct err err = ERR_INIT;
+    struct series_stats stats;
+    begin(&f);
+    f.config.nodes_max = 4;
+    reopen(&f);
+    for (size_t i = 0; i < 4; i++)
+        assert_ok(put_of(&f, old[i], 0, &err));
+    assert_fails(put_of(&f, "n5", 0, &err), ERR_LIMIT);
+    pass_time(&f, 399 * DAY_S); /* their hours are there still */
+    assert_fails(put_of(&f, "n5", 399 * DAY_S, &err), ERR_LIMIT);
+    assert_ok(put_of(&f, "n2", 399 * DAY_S, &err));
+    pass_time(&f, 32 * DAY_S);
+    series_stats_get(f.series, &stats);
+    assert_int_equal(stats.nodes, 1);
+    assert_ok(put_of(&f, "n5", 431 * DAY_S, &err));
+    assert_ok(put_of(&f, "n6", 431 * DAY_S, &err));
+    reopen(&f); /* numbers have the names that were stored */
+    series_stats_get(f.series, &stats);
+    assert_int_equal(stats.nodes, 3);
+    assert_int_equal(latest_of(&f, "n5"), 2);
+    assert_int_equal(latest_of(&f, "n6"), 2);
+    assert_int_equal(latest_of(&f, "n1"), 0);
+    assert_ok(put_of(&f, "n7", 431 * DAY_S, &err));
+    assert_fails(put_of(&f, "n8", 431 * DAY_S, &err), ERR_LIMIT);
+    end(&f);
+}
+
+static void texts_that_no_row_has_make_room(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct err err = ERR_INIT;
+    begin(&f);
+    assert_ok(put_of(&f, "n1", 0, &err));
+    struct series_picture *picture = &f.series->picture;
+    struct series_node *node = &picture->nodes[0];
+    uint32_t number = 99;
+    pthread_mutex_lock(&f.series->lock);
+    assert_int_equal(node->texts, 3); /* a device, two columns */
+    picture->devices.max = picture->name_keys.max = 4;
+    assert_ok(series_text(&picture->devices, "gone1", &number, &err));
+    assert_ok(series_text(&picture->devices, "gone2", &number, &err));
+    node->texts += 2;
+    series_sweep(picture); /* two devices too many, both columns are in use */
+    assert_int_equal(node->texts, 3);
+    assert_int_equal(picture->devices.count - picture->devices.spare_count, 1);
+    assert_int_equal(picture->name_keys.spare_count, 0);
+    assert_ok(series_text(&picture->devices, "mlx5_0", &number, &err));
+    assert_int_equal(number, 0); /* what is in use kept its number */
+    assert_ok(series_text(&picture->devices, "new1", &number, &err));
+    assert_in_range(number, 1, 2);
+    assert_ok(series_text(&picture->devices, "new2", &number, &err));
+    assert_in_range(number, 1, 2);
+    assert_ok(series_text(&picture->devices, "new3", &number, &err));
+    assert_int_equal(number, 3);
+    assert_fails(series_text(&picture->devices, "new4", &number, &err), ERR_LIMIT);
+    pthread_mutex_unlock(&f.series->lock);
+    end(&f);
+}
+
 #define FILE_PATH_SIZE (TEST_PATH_MAX + 64)
 
 static void raw_path(const struct fixture *f, char out[FILE_PATH_SIZE])
@@ -815,6 +900,8 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_said_and_loses_nothing_else),
         cmocka_unit_test(what_another_job_counted_under_the_label_is_left_out),
         cmocka_unit_test(roll_ups_that_fail_are_said_once),
+        cmocka_unit_test(nodes_of_which_no_file_knows_make_room),
+        cmocka_unit_test(texts_that_no_row_has_make_room),
         cmocka_unit_test(rows_in_another_order_are_the_same_rows),
         cmocka_unit_test(each_batch_of_several_frames_has_its_time),
         cmocka_unit_test(a_frame_that_fails_is_sent_again_alone),
