@@ -53,6 +53,7 @@ enum option {
     OPTION_ANCHOR,
     OPTION_ALL,
     OPTION_PSID,
+    OPTION_WINDOW,
     OPTION_COUNT,
 };
 

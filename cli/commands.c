@@ -118,6 +118,13 @@ const struct command commands[] = {
      "The server reads each file and stores nothing. A table shows the findings; -o json all "
      "facts.",
      .option_count = 0, WORDS(1, ARGUMENTS_MAX), WORDS_NONE, false, cmd_inspect},
+    {"runbook list", "", "list the runbooks: symptoms, and the steps that look for their cause",
+     NULL, .option_count = 0, WORDS(0, 0), WORDS_NONE, false, cmd_runbook_list},
+    {"runbook run", "RUNBOOK", "look for the cause of a symptom on nodes and in files",
+     "A file is more evidence: NODE=FILE where there are several nodes. Without --node the files "
+     "alone are looked at. A table shows each step; -o json all evidence.",
+     OPTIONS(OPTION_NODE, OPTION_FILE, OPTION_WINDOW), WORDS(1, 1), WORDS_NONE, false,
+     cmd_runbook_run},
     {"image upload", "FILE COMPONENT VERSION", "store a firmware image",
      "COMPONENT is the device's kernel driver: image upload fw.bin mlx5_core 22.41.1000",
      OPTIONS(OPTION_PSID, OPTION_REASON), WORDS(3, 3), WORDS_NONE, false, cmd_image_upload},

@@ -303,6 +303,26 @@ void clues_take_findings(struct clues *clues, const char *source, const struct f
     clues->nomem |= list->nomem;
 }
 
+void clues_take_chains(struct clues *clues, const struct chain_report *report)
+{
+    char subject[CLUE_TEXT_MAX];
+    for (size_t i = 0; i < report->count; i++) {
+        const struct chain *chain = &report->chains[i];
+        snprintf(subject, sizeof(subject), "port %s %s", chain->subject, chain->source);
+        const struct clue clue = {
+            .kind = CLUE_TEXT,
+            .state = chain->verdict == CHAIN_UNKNOWN ? CLUE_UNKNOWN : CLUE_KNOWN,
+            .source = "chains",
+            .subject = subject,
+            .name = "chain",
+            .text = chain_verdict_name(chain->verdict),
+            .unit = chain->verdict == CHAIN_WHOLE ? "" : chain->why,
+        };
+        clues_add(clues, &clue);
+    }
+    clues->truncated |= report->truncated;
+}
+
 void clues_take_status(struct clues *clues, const struct health_status *status)
 {
     char subject[CLUE_TEXT_MAX], text[CLUE_TEXT_MAX];

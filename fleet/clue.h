@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/finding.h"
 #include "base/own.h"
+#include "fleet/chain_report.h"
 #include "fleet/evidence/evidence.h"
 #include "fleet/health.h"
 #include "fleet/inventory.h"
@@ -108,6 +109,8 @@ void clues_take_series(struct clues *clues, const struct clue_series *series);
 void clues_take_inventory(struct clues *clues, const struct inventory *inventory);
 /* Those that are unknown (severity info, observed "unknown") are clues of that state. */
 void clues_take_findings(struct clues *clues, const char *source, const struct finding_list *list);
+/* A text "chain" for each: "whole" or "broken"; the hop and why stand in the unit. */
+void clues_take_chains(struct clues *clues, const struct chain_report *report);
 /* How a live rule stands. A rule that has nothing to look at is left out. */
 void clues_take_status(struct clues *clues, const struct health_status *status);
 /* Facts and findings of a file; and "read.KIND" for each of its sections: it was read. */

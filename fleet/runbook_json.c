@@ -125,9 +125,9 @@ json_t *runbook_run_to_json(const struct runbook_run *run)
 static json_t *step_of(const struct runbook_step *step)
 {
     OWN(json) json_t *looks_at = json_array();
-    OWN(json) json_t *rules = json_array();
+    OWN(json) json_t *ids = json_array();
     for (size_t i = 0; i < RUNBOOK_RULES_MAX && step->rules[i] != NULL; i++)
-        if (json_array_append_new(rules, json_string(step->rules[i])) != 0)
+        if (json_array_append_new(ids, json_string(step->rules[i])) != 0)
             return NULL;
     for (size_t i = 0; i < RUNBOOK_TESTS_MAX && step->tests[i].name != NULL; i++)
         if (json_array_append_new(looks_at, json_string(step->tests[i].name)) != 0)
@@ -135,7 +135,7 @@ static json_t *step_of(const struct runbook_step *step)
     return json_pack("{ss, ss, ss, ss, ss, ss, sO, sO}", "step", step->id, "check", step->check,
                      "effect", step->effect, "action", step->action, "needs", step->needs,
                      "link_layer", step->layer == RUNBOOK_INFINIBAND ? "InfiniBand" : "any",
-                     "rules", rules, "looks_at", looks_at);
+                     "rules", ids, "looks_at", looks_at);
 }
 
 json_t *runbook_to_json(const struct runbook *runbook)

@@ -72,6 +72,9 @@ void api_health_inspect(struct request *request);
 void api_node_findings(struct request *request);
 void api_node_release(struct request *request);
 void api_findings_list(struct request *request);
+/* api_runbooks.c */
+void api_runbooks_list(struct request *request);
+void api_runbook_run(struct request *request);
 /* api_firmware.c */
 void api_image_post(struct request *request);
 void api_images_list(struct request *request);

@@ -8,32 +8,39 @@
 
 #include "fleet/evidence/evidence.h"
 
+struct job {
+    void (*fn)(void *arg);
+    void *arg;
+};
+
 struct inspector {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct request *queue[INSPECTOR_QUEUE_MAX]; /* a ring */
+    struct job queue[INSPECTOR_QUEUE_MAX]; /* a ring */
     size_t first, count;
     bool end, started;
     pthread_t thread;
 };
 
-static struct request *take(struct inspector *inspector)
+/* False: there will be none any more. */
+static bool take(struct inspector *inspector, struct job *out)
 {
-    struct request *request = NULL;
     pthread_mutex_lock(&inspector->lock);
     while (inspector->count == 0 && !inspector->end)
         pthread_cond_wait(&inspector->wake, &inspector->lock);
-    if (inspector->count > 0) {
-        request = inspector->queue[inspector->first];
+    bool found = inspector->count > 0;
+    if (found) {
+        *out = inspector->queue[inspector->first];
         inspector->first = (inspector->first + 1) % INSPECTOR_QUEUE_MAX;
         inspector->count--;
     }
     pthread_mutex_unlock(&inspector->lock);
-    return request;
+    return found;
 }
 
-static void inspect(struct request *request)
+static void inspect(void *arg)
 {
+    struct request *request = arg;
     struct err err = ERR_INIT;
     OWN(evidence) struct evidence *evidence = NULL;
     size_t len;
@@ -50,9 +57,9 @@ static void inspect(struct request *request)
 static void *serve(void *arg)
 {
     struct inspector *inspector = arg;
-    struct request *request;
-    while ((request = take(inspector)) != NULL)
-        inspect(request);
+    struct job job;
+    while (take(inspector, &job))
+        job.fn(job.arg);
     return NULL;
 }
 
@@ -86,13 +93,14 @@ void inspector_free(struct inspector *inspector)
     free(inspector);
 }
 
-enum err_code inspector_submit(struct inspector *inspector, struct request *request,
-                               struct err *err)
+enum err_code inspector_run(struct inspector *inspector, void (*fn)(void *arg), void *arg,
+                            struct err *err)
 {
     pthread_mutex_lock(&inspector->lock);
     bool room = inspector->count < INSPECTOR_QUEUE_MAX && !inspector->end;
     if (room) {
-        inspector->queue[(inspector->first + inspector->count) % INSPECTOR_QUEUE_MAX] = request;
+        inspector->queue[(inspector->first + inspector->count) % INSPECTOR_QUEUE_MAX] =
+            (struct job){.fn = fn, .arg = arg};
         inspector->count++;
         pthread_cond_signal(&inspector->wake);
     }
@@ -101,4 +109,10 @@ enum err_code inspector_submit(struct inspector *inspector, struct request *requ
                 : err_set(err, ERR_UNAVAILABLE,
                           "%d files wait to be read already; try again in some seconds",
                           INSPECTOR_QUEUE_MAX);
+}
+
+enum err_code inspector_submit(struct inspector *inspector, struct request *request,
+                               struct err *err)
+{
+    return inspector_run(inspector, inspect, request, err);
 }

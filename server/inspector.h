@@ -4,6 +4,8 @@
  * threads never do it. One file at a time; INSPECTOR_QUEUE_MAX wait.
  *
  *   HTTP thread --inspector_submit()--> queue --> its thread: fleet/evidence --> the reply
+ *
+ * What else takes long, such as a runbook with its files, waits in the same queue: inspector_run().
  */
 
 #include "base/err.h"
@@ -25,3 +27,7 @@ OWN_DEFINE(inspector, struct inspector *, inspector_free)
  * ERR_UNAVAILABLE: the queue is full, and the request is still the caller's. */
 ERR_MUST_CHECK enum err_code inspector_submit(struct inspector *inspector, struct request *request,
                                               struct err *err);
+/* The same with work of another kind: fn(arg) runs once, on the inspector's thread.
+ * ERR_UNAVAILABLE: it will not. */
+ERR_MUST_CHECK enum err_code inspector_run(struct inspector *inspector, void (*fn)(void *arg),
+                                           void *arg, struct err *err);

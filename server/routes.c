@@ -167,6 +167,9 @@ const struct route routes[] = {
     {"GET", "/v1/compat", STAFF, 0, api_compat_get, "compat_get", none},
     {"POST", "/v1/health:inspect", STAFF, ROUTE_LARGE | ROUTE_SAFE, api_health_inspect,
      "health_inspect", none},
+    {"GET", "/v1/runbooks", STAFF, 0, api_runbooks_list, "runbooks_list", none},
+    {"POST", "/v1/runbooks/{runbook}:run", STAFF, ROUTE_JSON | ROUTE_LARGE | ROUTE_SAFE,
+     api_runbook_run, "runbook_run", none},
     {"GET", "/v1/findings", STAFF, 0, api_findings_list, "findings_list", found},
 
     {"GET", "/v1/operations", STAFF, 0, api_operations_list, "operations_list", page},

@@ -14,7 +14,7 @@ import telemetry
 from lib import CALL_S, FABRIC, PASSWORD, POLICY, inventory, must, planned
 
 PARAMS = {"tenant": "a", "job": "nlp_job", "node": "n1", "number": "1", "generation": "current",
-          "switch": "sw1"}
+          "switch": "sw1", "runbook": "performance-drop"}
 PLACEMENT = {"nodes": ["n1"], "match": {"dst": "10.9.1.0/24"}}
 MANUAL = {"mode": "staged", "waves": [], "soak": "0s", "confirm": "manual",
           "confirm_timeout": "600s", "wave_deadline": "600s"}
@@ -319,6 +319,7 @@ SAMPLES = {
     "image_post": Sample(status=201, before=new_image,
                          headers={"Content-Type": "application/octet-stream"}),
     "health_inspect": Sample(b"rx_prio3_pause: 5\n", headers={"Content-Type": "text/plain"}),
+    "runbook_run": Sample({"nodes": ["n1"]}),
     "image_get": Sample(before=image),
     "image_content": Sample(before=image),
     "image_delete": Sample(status=204, before=image),

@@ -15,6 +15,7 @@ from lib import CALL_S, FABRIC, PASSWORD, POLICY, Agent, must, planned, run
 NATURAL = {
     "fabric_rollback": "If-Match", "policy_rollback": "If-Match",
     "fabric_validate": "changes nothing", "health_inspect": "changes nothing", "policy_validate": "changes nothing",
+    "runbook_run": "changes nothing",
     "rollout_pause": "a state", "rollout_resume": "a state", "rollout_confirm": "a state",
     "rollout_rollback": "a state", "operation_cancel": "a state",
     "campaign_start": "a state", "campaign_pause": "a state", "campaign_resume": "a state",

@@ -421,6 +421,60 @@ static void pcie_of_the_inventory_is_a_share(void **unused)
     }
 }
 
+static void live_rules_are_clues_once_they_see_something(void **unused)
+{
+    (void)unused;
+    static const struct {
+        enum health_state state;
+        enum runbook_verdict verdict;
+    } cases[] = {{HEALTH_OK, RUNBOOK_OK},
+                 {HEALTH_WARNING, RUNBOOK_FAULT},
+                 {HEALTH_CRITICAL, RUNBOOK_FAULT},
+                 {HEALTH_UNKNOWN, RUNBOOK_UNKNOWN}};
+    const struct runbook *book = runbook_find("slow-node");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct runbook_run run;
+        OWN(clues) struct clues *clues = clues_of(book);
+        const struct health_status status = {
+            .rule = health_rule_find("gpu-remap-pending"),
+            .subject = {.kind = TELEMETRY_GPU, .device = "0000:9b:00.0"},
+            .state = cases[i].state,
+            .value = 1};
+        clues_take_status(clues, &status);
+        assert_string_equal(clues->items[0].subject, "gpu/0000:9b:00.0");
+        runbook_run(book, clues, &run);
+        expect(&run, "gpu-ecc", cases[i].verdict);
+        if (cases[i].verdict == RUNBOOK_FAULT)
+            assert_true(result_of(&run, "gpu-ecc")->is_strong);
+    }
+    OWN(clues) struct clues *clues = clues_of(book);
+    const struct health_status nobody = {.rule = health_rule_find("gpu-remap-pending"),
+                                         .subject = {.kind = TELEMETRY_GPU}};
+    clues_take_status(clues, &nobody);
+    assert_int_equal(clues->count, 0);
+}
+
+static void chains_are_clues(void **unused)
+{
+    (void)unused;
+    static const enum runbook_verdict wanted[] = {[CHAIN_WHOLE] = RUNBOOK_OK,
+                                                  [CHAIN_BROKEN] = RUNBOOK_FAULT,
+                                                  [CHAIN_UNKNOWN] = RUNBOOK_UNKNOWN};
+    const struct runbook *book = runbook_find("packet-loss");
+    for (int verdict = CHAIN_WHOLE; verdict <= CHAIN_UNKNOWN; verdict++) {
+        struct chain chain = {.subject = "p/0",
+                              .source = "roce.tos",
+                              .verdict = (enum chain_verdict)verdict,
+                              .why = "no buffer"};
+        const struct chain_report report = {.chains = &chain, .count = 1};
+        struct runbook_run run;
+        OWN(clues) struct clues *clues = clues_of(book);
+        clues_take_chains(clues, &report);
+        runbook_run(book, clues, &run);
+        expect(&run, "marking", wanted[verdict]);
+    }
+}
+
 static void so_many_clues_are_kept(void **unused)
 {
     (void)unused;
@@ -496,6 +550,8 @@ int main(void)
         cmocka_unit_test(telemetry_of_a_window_is_a_clue),
         cmocka_unit_test(a_full_counter_of_a_file_is_a_lower_bound),
         cmocka_unit_test(pcie_of_the_inventory_is_a_share),
+        cmocka_unit_test(live_rules_are_clues_once_they_see_something),
+        cmocka_unit_test(chains_are_clues),
         cmocka_unit_test(so_many_clues_are_kept),
         cmocka_unit_test(the_worst_evidence_is_shown_first),
         cmocka_unit_test(decimals_are_exact),
