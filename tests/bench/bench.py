@@ -4,7 +4,8 @@
 bench.py --srcdir S --objdir O [--seconds N] [--only NAME]
 Peers: etcd through its JSON gateway (skipped with a reason when it is not installed), raw SQLite
 commits, libmicrohttpd and SQLite with group commit in bare C (bench_bare.c), jansson's bare parse,
-ovsdb-server's monitors (openvswitch-common), tc -b in the lab's guest. Loopback only; ends only what it started.
+ovsdb-server's monitors (openvswitch-common), victoria-metrics and
+prometheus-pushgateway, tc -b in the lab's guest. Loopback only; ends only what it started.
 """
 import argparse
 import base64
@@ -23,10 +24,11 @@ import agents_tls
 import control
 import node
 import startup
+import telemetry
 
 CONNECTIONS = (1, 16, 64)
 PARTS = ("policies", "validate", "agents", "agents-tls", "events", "get2000", "dryrun", "startup",
-         "datapath", "idle")
+         "datapath", "idle", "telemetry")
 POLICY = {"qos_policy": {f"job_{i}": {"priority": i % 8, "bw_limit": "60%", "demand": "75%",
                                       "description": "run {n}"} for i in range(9)}}
 
@@ -251,6 +253,9 @@ class Bench:
     def idle(self):
         node.idle(self, Stellard, Process)
 
+    def telemetry(self):
+        telemetry.run(self, Stellard, Process, wait_for)
+
     def upload_rounds(self, server, load):
         self.barrier(server)
         headers, _ = server.call("PUT", "/v1/tenants/t/policy", {"qos_policy": {
@@ -286,6 +291,7 @@ def main():
     parser.add_argument("--objdir", required=True)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--agents", type=int, default=1000)
+    parser.add_argument("--nodes", type=int, default=10000, help="that send telemetry")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--only", choices=PARTS)
     args = parser.parse_args()
