@@ -54,6 +54,8 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
         agent_check_soon(agent);
     if (outcome.receipt == NULL)
         return ERR_OK;
+    if (agent->reboot_worker != NULL)
+        reboot_note(&agent->reboot, outcome.receipt);
     if (cause != RECONCILE_RETURN)
         agent_gap_look(agent, &outcome);
     enum receipt_result result = outcome.receipt->result;
@@ -244,6 +246,7 @@ static void on_tick(void *arg)
         agent_check(agent, RECONCILE_CHECK);
     if (agent->failures == 0 && now_ns(agent) - agent->started_ns >= BUDGET_HOLD_NS)
         reconcile_held(agent->reconcile);
+    agent_reboot_look(agent);
     tell_known(agent);
     arm_tick(agent);
 }
@@ -338,6 +341,8 @@ static enum err_code agent_init(struct agent *agent, const struct agent_config *
     if (code == ERR_OK)
         code = agent_flash_init(agent, err);
     if (code == ERR_OK)
+        code = agent_reboot_init(agent, config, err);
+    if (code == ERR_OK)
         code = loop_timer_new(agent->loop, on_debounce, agent, &agent->debounce, err);
     if (code == ERR_OK)
         code = loop_timer_new(agent->loop, on_tick, agent, &agent->tick, err);
@@ -389,6 +394,7 @@ void agent_free(struct agent *agent)
     if (agent == NULL)
         return;
     agent_telemetry_stop(agent);
+    worker_free(agent->reboot_worker);
     flash_free(agent->flash);
     flasher_free(agent->flasher);
     if (agent->link != NULL)
@@ -435,6 +441,7 @@ enum err_code agent_start(struct agent *agent, struct err *err)
         flash_start(agent->flash);
     agent_telemetry_start(agent);
     watch_events(agent);
+    agent_reboot_look(agent);
     arm_tick(agent);
     (void)err; /* a node that cannot be reached by its kernel still talks to its server */
     return ERR_OK;
@@ -455,6 +462,7 @@ void agent_reload(struct agent *agent)
     if (!had_latest || reconcile_latest(agent->reconcile) != NULL)
         agent_check(agent, RECONCILE_START);
     tell_known(agent);
+    agent_reboot_look(agent);
     arm_tick(agent);
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/link.h"
+#include "agent/reboot.h"
 #include "agent/reconcile.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -43,6 +44,17 @@ enum agent_event {
     AGENT_RECEIPT_DONE,   /* acknowledged */
 };
 
+/* How the node is rebooted for what waits for that (reboot.h). Both are called on another thread,
+ * with an arg that outlives the agent. */
+struct agent_reboot {
+    struct reboot_rules rules;
+    /* How many queue pairs programs have on the node's RDMA devices. */
+    enum err_code (*users)(void *arg, int *out_count, struct err *err);
+    /* Brings the node down: returns once that was begun. */
+    enum err_code (*reboot)(void *arg, struct err *err);
+    void *arg;
+};
+
 struct agent_config {
     const char *node;        /* copied */
     const char *state_dir;   /* copied; made when missing */
@@ -53,11 +65,12 @@ struct agent_config {
     struct flasher *flasher; /* taken over, also on failure; NULL = no firmware is written */
     /* Taken over, also on failure; NULL = no telemetry is sent. */
     struct counters *counters;
-    int64_t telemetry_ns;      /* between looks at them; 0 = COLLECT_INTERVAL_NS */
-    size_t telemetry_samples;  /* of a batch; 0 = COLLECT_SAMPLES */
-    bool telemetry_stays;      /* nothing of it goes to the server */
-    struct exporter *exporter; /* borrowed; who else is told; NULL = nobody */
-    bool (*killed)(void *arg); /* see reconcile.h; NULL = none */
+    int64_t telemetry_ns;              /* between looks at them; 0 = COLLECT_INTERVAL_NS */
+    size_t telemetry_samples;          /* of a batch; 0 = COLLECT_SAMPLES */
+    bool telemetry_stays;              /* nothing of it goes to the server */
+    struct exporter *exporter;         /* borrowed; who else is told; NULL = nobody */
+    const struct agent_reboot *reboot; /* copied; NULL = the node is never rebooted */
+    bool (*killed)(void *arg);         /* see reconcile.h; NULL = none */
     void *killed_arg;
     void (*watch)(void *arg, enum agent_event event); /* benchmarks and tests; NULL = none */
     void *watch_arg;

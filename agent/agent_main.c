@@ -15,6 +15,7 @@
 #include "agent/agent_options.h"
 #include "agent/exporter.h"
 #include "agent/keep.h"
+#include "agent/reboot_command.h"
 #include "agent/way.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -22,7 +23,6 @@
 #include "datapath/dp_linux.h"
 #include "datapath/dp_sim.h"
 #include "datapath/lldp_listen.h"
-#include "datapath/mstflint.h"
 #include "datapath/sys/confine.h"
 
 #define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
@@ -97,6 +97,11 @@ static struct lldp_listen *listen_for_neighbours(void)
     return lldp;
 }
 
+static bool may_reboot(const struct agent_options *options)
+{
+    return options->reboot.mode == REBOOT_WINDOW && !options->once;
+}
+
 /* Root's rights are given up before anything else is done: what comes later inherits that. The
  * packet socket takes one of them to be opened, and none to be read. */
 static enum err_code give_up_rights(const struct agent_options *options, struct starter **starter,
@@ -104,7 +109,8 @@ static enum err_code give_up_rights(const struct agent_options *options, struct 
 {
     enum err_code code = ERR_OK;
     if (!options->sim && !options->once)
-        code = starter_new(mstflint_forms, starter, err);
+        code = starter_new(reboot_command_forms(may_reboot(options) ? options->reboot_word : NULL),
+                           starter, err);
     if (code == ERR_OK && !options->sim && !options->once)
         *lldp = listen_for_neighbours();
     return code == ERR_OK ? confine(CONFINE_AGENT, err) : code;
@@ -267,8 +273,14 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         code = make_counters(options, &counters, err);
     if (code == ERR_OK)
         make_exporter(options, &exporter);
+    struct agent_reboot reboot;
+    struct reboot_command command = {.words = options->reboot_word,
+                                     .root = options->root == NULL ? "" : options->root,
+                                     .starter = starter};
+    reboot_command_how(&command, &options->reboot, &reboot);
     struct agent_config config = {
         .node = options->node,
+        .reboot = &reboot,
         .flasher = flasher,
         .counters = counters,
         .telemetry_ns = options->look_ns,

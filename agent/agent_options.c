@@ -120,6 +120,56 @@ static enum err_code set_metrics(void *target, const char *value, struct err *er
     return exporter_check(value, err);
 }
 
+static enum err_code set_reboot(void *target, const char *value, struct err *err)
+{
+    static const char *const modes[] = {
+        [REBOOT_NEVER] = "never", [REBOOT_ASK] = "ask", [REBOOT_WINDOW] = "window"};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (strcmp(modes[i], value) == 0) {
+            ((struct agent_options *)target)->reboot.mode = (enum reboot_mode)i;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_INVALID, "'%.64s' is neither never nor ask nor window", value);
+}
+
+static enum err_code set_reboot_window(void *target, const char *value, struct err *err)
+{
+    return reboot_window_parse(value, &((struct agent_options *)target)->reboot, err);
+}
+
+static enum err_code set_reboots_a_day(void *target, const char *value, struct err *err)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || number < 1 || number > REBOOTS_A_DAY_MAX)
+        return err_set(err, ERR_INVALID, "'%.64s': 1 to %d reboots a day are wanted", value,
+                       REBOOTS_A_DAY_MAX);
+    ((struct agent_options *)target)->reboot.a_day = (int)number;
+    return ERR_OK;
+}
+
+/* Words, not a line of a shell. "*" would let the starter start anything behind it. */
+static enum err_code set_reboot_command(void *target, const char *value, struct err *err)
+{
+    struct agent_options *options = target;
+    size_t count = 0;
+    char *save = NULL;
+    free(options->reboot_command);
+    options->reboot_command = strdup(value);
+    if (options->reboot_command == NULL)
+        return err_nomem(err);
+    for (char *word = strtok_r(options->reboot_command, " ", &save); word != NULL;
+         word = strtok_r(NULL, " ", &save)) {
+        if (count == REBOOT_WORDS_MAX || strcmp(word, "*") == 0)
+            return err_set(err, ERR_INVALID, "at most %d words are wanted, none of them '*'",
+                           REBOOT_WORDS_MAX);
+        options->reboot_word[count++] = word;
+    }
+    options->reboot_word[count] = NULL;
+    return count > 0 ? ERR_OK : err_set(err, ERR_INVALID, "a program and its words are wanted");
+}
+
 static enum err_code set_once(void *target, const char *value, struct err *err)
 {
     (void)value;
@@ -182,6 +232,15 @@ static const struct option_row rows[] = {
     {"metrics-listen", "ADDR:PORT",
      "serve the last look at GET /metrics for Prometheus, without\nTLS; default: nowhere", 0,
      set_metrics, 0},
+    {"reboot", "WHEN",
+     "for what only a boot puts in effect: never, ask (it is\nsaid in the log) or window [never]",
+     0, set_reboot, 0},
+    {"reboot-window", "HH:MM-HH:MM", "when the node may be rebooted, UTC [00:00-00:00, always]", 0,
+     set_reboot_window, 0},
+    {"reboots-a-day", "N", "at most so many in 24 hours [1]", 0, set_reboots_a_day, 0},
+    {"reboot-command", "WORDS",
+     "what reboots it, a program and its words\n[systemctl start reboot.target ...]", 0,
+     set_reboot_command, 0},
     {"log-level", "LEVEL", "error, warning, info (default) or debug", 0, option_log_level, 0},
     {"log-format", "FORMAT", "text, json or journal [text; journal under systemd]", 0,
      option_log_format, 0},
@@ -250,6 +309,8 @@ static enum err_code check_together(struct agent_options *options, struct err *e
         wrong = "--node is needed: this node's name at the server";
     else if (options->sim_faults > 0 && !options->sim)
         wrong = "--sim-fault is of --provider sim";
+    else if (options->reboot.mode == REBOOT_WINDOW && options->sim)
+        wrong = "--reboot window is not of --provider sim: it would reboot this machine";
     else if (!fit_batch(options))
         wrong = "--telemetry-batch must be 1 to 60 times --telemetry-interval";
     return wrong == NULL ? ERR_OK : err_set(err, ERR_INVALID, "%s", wrong);
@@ -274,10 +335,13 @@ enum err_code agent_options_read(int argc, char **argv, struct agent_options *ou
         .state_dir = AGENT_STATE_DIR,
         .sim_ports = 2,
         .telemetry = true,
+        .reboot = {.a_day = REBOOTS_A_DAY},
         .look_ns = COLLECT_INTERVAL_NS,
         .table = {.rows = rows, .count = ROW_COUNT, .file = AGENT_CONFIG},
     };
     enum err_code code = options_read(&out->table, argc, argv, out, NULL, err);
+    if (code == ERR_OK && out->reboot_word[0] == NULL)
+        code = set_reboot_command(out, AGENT_REBOOT, err);
     if (code == ERR_OK)
         code = check_together(out, err);
     return code == ERR_OK && out->check && !out->done ? check_files(out, err) : code;
@@ -285,6 +349,8 @@ enum err_code agent_options_read(int argc, char **argv, struct agent_options *ou
 
 void agent_options_release(struct agent_options *options)
 {
+    free(options->reboot_command);
+    options->reboot_command = NULL;
     options_release(&options->table);
     free(options->devices);
     options->devices = NULL;

@@ -11,6 +11,7 @@
 #include "agent/keep.h"
 #include "agent/outbox.h"
 #include "agent/spool.h"
+#include "agent/worker.h"
 
 struct agent {
     struct loop *loop;
@@ -54,6 +55,12 @@ struct agent {
         int64_t gone_ns, event_ns; /* last seen so; the first event after it, 0 = none */
     } gap;
     int64_t started_ns;
+
+    struct reboot reboot;
+    struct agent_reboot reboot_how;
+    struct worker *reboot_worker; /* NULL = the node is never rebooted */
+    char boot[BOOT_ID_SIZE];
+    char reboot_said[ERR_TEXT_MAX]; /* of what waits, last */
 
     struct told {
         bool good;                    /* the node was what it should be, or deviated as told */
@@ -109,6 +116,15 @@ void agent_telemetry_start(struct agent *agent);
 /* The batch on its way was acknowledged, or never will be. */
 void agent_telemetry_done(struct agent *agent);
 void agent_telemetry_stop(struct agent *agent);
+
+/* reboot_look.c ------------------------------------------------------------------------------- */
+
+ERR_MUST_CHECK enum err_code agent_reboot_init(struct agent *agent,
+                                               const struct agent_config *config, struct err *err);
+/* Whether nothing is under way that a reboot would cut off. */
+bool agent_reboot_is_free(const struct agent *agent);
+/* At the start, each tick and on an order: what waits for a reboot, and whether it may be now. */
+void agent_reboot_look(struct agent *agent);
 
 /* firmware.c ---------------------------------------------------------------------------------- */
 

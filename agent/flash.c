@@ -148,6 +148,11 @@ void flash_reported(struct flash *flash)
         log_warning("agent", "node %s: an outcome may be told again: %s", flash->node, err.text);
 }
 
+bool flash_is_busy(const struct flash *flash)
+{
+    return flash_is_open(flash);
+}
+
 const char *flash_held(const struct flash *flash)
 {
     const struct flash_record *record = &flash->record;

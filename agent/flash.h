@@ -53,6 +53,8 @@ bool flash_take(struct flash *flash, const char *body, size_t len);
 /* The link delivered the last report. */
 void flash_reported(struct flash *flash);
 
+/* A task is under way, in whatever phase. */
+bool flash_is_busy(const struct flash *flash);
 /* The device that is written or activated: nobody else may touch it or ask it anything; "" = none.
  */
 const char *flash_held(const struct flash *flash);

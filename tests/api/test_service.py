@@ -123,7 +123,14 @@ def agent_options(tap, args):
                              (dict(good, server="ftp://x"), "https://HOST:PORT is wanted"),
                              (dict(good, server="http://127.0.0.1:1"), "needs --token-file"),
                              (dict(good, **{"server-ca": folder + "/no"}), "--server-ca: " + folder + "/no cannot be read"),
-                             (dict(good, **{"sim-ports": 0}), "ports are wanted")):
+                             (dict(good, **{"sim-ports": 0}), "ports are wanted"),
+                             (dict(good, reboot="sometimes"), "neither never nor ask nor window"),
+                             (dict(good, **{"reboot-window": "2-3"}), "HH:MM-HH:MM of UTC is wanted"),
+                             (dict(good, **{"reboots-a-day": 0}), "1 to 10 reboots a day"),
+                             (dict(good, **{"reboots-a-day": 11}), "1 to 10 reboots a day"),
+                             (dict(good, **{"reboot-command": "a *"}), "none of them '*'"),
+                             (dict(good, **{"reboot-command": "1 2 3 4 5 6 7 8 9"}), "at most 8 words"),
+                             (dict(good, reboot="window", provider="sim"), "would reboot this machine")):
             with open(path, "w") as out:
                 json.dump(text, out)
             answer = check("--config", path)

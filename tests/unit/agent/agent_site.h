@@ -30,6 +30,7 @@ struct site {
     bool server; /* acknowledges receipts at once */
     int asked, kill_at;
     const char *boot; /* NULL = "boot" */
+    const struct agent_reboot *reboot;
 };
 
 static inline struct site *site_of(struct link *link)
@@ -116,6 +117,7 @@ static inline void wake_every(struct site *site, int64_t check_ns)
         .clock = &site->clock.base,
         .check_ns = check_ns,
         .look_ns = 5 * NS_PER_MS,
+        .reboot = site->reboot,
         .killed = kill_now,
         .killed_arg = site,
     };

@@ -1,0 +1,250 @@
+/*
+ * agent/reboot.c - see reboot.h. Called by reboot_look.c and agent.c.
+ */
+#include "agent/reboot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/journal.h"
+#include "agent/keep.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "fleet/digest.h"
+#include "fleet/read.h"
+
+#define REBOOT_VERSION 1
+#define MINUTE_US      INT64_C(60000000)
+
+/* File ------------------------------------------------------------------------------------------
+ */
+
+static json_t *to_json(const struct reboot *reboot)
+{
+    OWN(json) json_t *object = json_object();
+    json_t *begun = json_array();
+    for (size_t i = 0; i < REBOOTS_A_DAY_MAX; i++)
+        if (reboot->begun_us[i] != 0)
+            json_array_append_new(begun, json_integer(reboot->begun_us[i]));
+    bool whole =
+        write_member(object, "begun_us", begun) &&
+        write_member(object, "version", json_integer(REBOOT_VERSION)) &&
+        write_text(object, "node", reboot->node) && write_text(object, "boot", reboot->boot) &&
+        write_text(object, "tried", reboot->tried) && write_text(object, "owed", reboot->owed);
+    return whole ? GIVE(object) : NULL;
+}
+
+static enum err_code save(const struct reboot *reboot, struct err *err)
+{
+    OWN(json) json_t *document = to_json(reboot);
+    return document == NULL ? err_nomem(err)
+                            : keep_write(reboot->state_dir, REBOOT_FILE, document, err);
+}
+
+static enum err_code from_json(struct reboot *reboot, const json_t *document, struct err *err)
+{
+    OWN_FINDINGS struct finding_list findings;
+    struct json_reader r;
+    char node[NAME_SIZE] = "", boot[BOOT_ID_SIZE] = "";
+    const json_t *begun = NULL;
+    int64_t version;
+    finding_list_init(&findings);
+    json_reader_init(&r, document, "", &findings);
+    json_reader_int(&r, "version", true, REBOOT_VERSION, REBOOT_VERSION, &version);
+    read_text(&r, "node", true, 1, node, sizeof(node));
+    read_text(&r, "boot", false, 1, boot, sizeof(boot));
+    read_text(&r, "tried", false, 1, reboot->tried, sizeof(reboot->tried));
+    read_text(&r, "owed", false, 1, reboot->owed, sizeof(reboot->owed));
+    json_reader_array(&r, "begun_us", true, REBOOTS_A_DAY_MAX, &begun);
+    for (size_t i = 0; i < json_array_size(begun); i++) {
+        reboot->begun_us[i] = json_integer_value(json_array_get(begun, i));
+        if (reboot->begun_us[i] <= 0)
+            read_problem(&r, "begun_us", "holds something that is no time");
+    }
+    json_reader_end(&r);
+    if (read_result(&findings, err))
+        return ERR_INVALID;
+    if (strcmp(node, reboot->node) != 0)
+        return err_set(err, ERR_INVALID, "it is node %s's", node);
+    if (strcmp(boot, reboot->boot) != 0)
+        reboot->owed[0] = '\0'; /* the boot brought it */
+    return ERR_OK;
+}
+
+static void push(struct reboot *reboot, int64_t now_us)
+{
+    size_t count = 0;
+    while (count < REBOOTS_A_DAY_MAX && reboot->begun_us[count] != 0)
+        count++;
+    if (count == REBOOTS_A_DAY_MAX)
+        memmove(reboot->begun_us, reboot->begun_us + 1, --count * sizeof(reboot->begun_us[0]));
+    reboot->begun_us[count] = now_us;
+}
+
+enum err_code reboot_load(struct reboot *reboot, struct err *err)
+{
+    OWN(json) json_t *document = NULL;
+    struct err why = ERR_INIT;
+    enum err_code code = keep_read(reboot->state_dir, REBOOT_FILE, &document, &why);
+    if (code == ERR_NOT_FOUND)
+        return ERR_OK;
+    if (code == ERR_OK)
+        code = from_json(reboot, document, &why);
+    if (code == ERR_NOMEM)
+        return err_nomem(err);
+    if (code == ERR_OK)
+        return ERR_OK;
+    keep_set_aside(reboot->state_dir, REBOOT_FILE, reboot->clock, &why);
+    memset(reboot->begun_us, 0, sizeof(reboot->begun_us));
+    reboot->tried[0] = '\0';
+    reboot->owed[0] = '\0';
+    for (int i = 0; i < reboot->rules.a_day; i++) /* how many there were is not known */
+        push(reboot, reboot->clock->wall_us(reboot->clock));
+    return save(reboot, err);
+}
+
+/* What waits ------------------------------------------------------------------------------------
+ */
+
+/* What is owed grows step by step: the digest of the one before and the next step. */
+static void owe(struct reboot *reboot, const struct receipt_step *step)
+{
+    char text[DIGEST_TEXT_MAX + sizeof(step->text) + 256];
+    OWN(str)
+    char *after =
+        step->after == NULL ? NULL : json_dumps(step->after, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    int n = snprintf(text, sizeof(text), "%s %s %.200s", reboot->owed, step->text,
+                     after == NULL ? "" : after);
+    bytes_digest(text, (size_t)n, reboot->owed);
+}
+
+void reboot_note(struct reboot *reboot, const struct receipt *receipt)
+{
+    struct err err = ERR_INIT;
+    bool news = false;
+    for (size_t i = 0; i < receipt->step_count; i++) {
+        const struct receipt_step *step = &receipt->steps[i];
+        if (!step->done || step->undone || step->disruption != DISRUPTION_REBOOT)
+            continue;
+        owe(reboot, step);
+        news = true;
+    }
+    if (news && save(reboot, &err) != ERR_OK)
+        log_error("agent", "node %s: that a reboot is owed cannot be kept: %s", reboot->node,
+                  err.text);
+}
+
+static bool knob_waits(const struct plan_knob *knob, const struct state_knob *is)
+{
+    return strcmp(knob->kind->name, REBOOT_KNOB) == 0 && is != NULL && is->live != NULL &&
+           is->next_boot != NULL && json_equal(is->next_boot, knob->want) &&
+           !json_equal(is->live, knob->want);
+}
+
+static void add_wait(struct reboot_wait *out, const char *text)
+{
+    if (out->count++ == 0)
+        text_copy(out->first, sizeof(out->first), text);
+}
+
+enum err_code reboot_waits(const struct reboot *reboot, const struct plan *plan,
+                           const struct state *state, struct reboot_wait *out, struct err *err)
+{
+    struct digest digest;
+    *out = (struct reboot_wait){.count = 0};
+    digest_init(&digest);
+    for (size_t i = 0; i < plan->knob_count; i++) {
+        const struct plan_knob *knob = &plan->knobs[i];
+        char text[KNOB_ID_SIZE + 64];
+        if (!knob_waits(knob, state_get(state, knob->kind, knob->subject, knob->id)))
+            continue;
+        snprintf(text, sizeof(text), "module parameter %s", knob->id);
+        add_wait(out, text);
+        digest_knob(&digest, knob->kind, knob->subject, knob->id, 0, knob->want);
+    }
+    if (reboot->owed[0] != '\0')
+        add_wait(out, "a parameter of a device that it reads when the node boots");
+    enum err_code code = digest_finish(&digest, reboot->owed, out->digest, err);
+    if (out->count == 0)
+        out->digest[0] = '\0';
+    return code;
+}
+
+/* Whether it may begin --------------------------------------------------------------------------
+ */
+
+static bool in_window(const struct reboot_rules *allowed, int64_t now_us)
+{
+    int minute = (int)(now_us / MINUTE_US % REBOOT_DAY_MIN);
+    if (allowed->begin_min == allowed->end_min)
+        return true;
+    bool behind = minute >= allowed->begin_min, before = minute < allowed->end_min;
+    return allowed->begin_min < allowed->end_min ? behind && before : behind || before;
+}
+
+/* A wall clock that went back counts as if no time had passed. */
+static int begun_today(const struct reboot *reboot, int64_t now_us)
+{
+    int count = 0;
+    for (size_t i = 0; i < REBOOTS_A_DAY_MAX; i++)
+        count += reboot->begun_us[i] != 0 && now_us - reboot->begun_us[i] < REBOOT_DAY_US;
+    return count;
+}
+
+bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
+                   char why[ERR_TEXT_MAX])
+{
+    const struct reboot_rules *allowed = &reboot->rules;
+    int64_t now_us = reboot->clock->wall_us(reboot->clock);
+    why[0] = '\0';
+    if (wait->count == 0)
+        snprintf(why, ERR_TEXT_MAX, "nothing waits for a reboot");
+    else if (allowed->mode == REBOOT_NEVER)
+        snprintf(why, ERR_TEXT_MAX, "this node is never rebooted by its agent");
+    else if (allowed->mode == REBOOT_ASK)
+        snprintf(why, ERR_TEXT_MAX, "reboot the node when it suits");
+    else if (strcmp(wait->digest, reboot->tried) == 0)
+        snprintf(why, ERR_TEXT_MAX,
+                 "a reboot for it was begun already, and it still waits: look at the node");
+    else if (begun_today(reboot, now_us) >= allowed->a_day)
+        snprintf(why, ERR_TEXT_MAX, "%d reboots were begun within 24 hours, which is the limit",
+                 allowed->a_day);
+    else if (!in_window(allowed, now_us))
+        snprintf(why, ERR_TEXT_MAX, "the window for reboots is %02d:%02d-%02d:%02d UTC",
+                 allowed->begin_min / 60, allowed->begin_min % 60, allowed->end_min / 60,
+                 allowed->end_min % 60);
+    return why[0] == '\0';
+}
+
+enum err_code reboot_begin(struct reboot *reboot, const struct reboot_wait *wait, struct err *err)
+{
+    struct reboot before = *reboot;
+    push(reboot, reboot->clock->wall_us(reboot->clock));
+    memcpy(reboot->tried, wait->digest, sizeof(reboot->tried));
+    enum err_code code = save(reboot, err);
+    if (code != ERR_OK)
+        *reboot = before;
+    return code;
+}
+
+static bool parse_minute(const char *text, int *out)
+{
+    for (int i = 0; i < 5; i++)
+        if (i == 2 ? text[i] != ':' : text[i] < '0' || text[i] > '9')
+            return false;
+    int hour = (text[0] - '0') * 10 + text[1] - '0', minute = (text[3] - '0') * 10 + text[4] - '0';
+    *out = hour * 60 + minute;
+    return hour < 24 && minute < 60;
+}
+
+enum err_code reboot_window_parse(const char *text, struct reboot_rules *out, struct err *err)
+{
+    int begin, end;
+    if (strlen(text) != 11 || text[5] != '-' || !parse_minute(text, &begin) ||
+        !parse_minute(text + 6, &end))
+        return err_set(err, ERR_INVALID, "'%.64s': HH:MM-HH:MM of UTC is wanted", text);
+    out->begin_min = begin;
+    out->end_min = end;
+    return ERR_OK;
+}

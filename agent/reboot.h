@@ -1,0 +1,85 @@
+#pragma once
+/*
+ * agent/reboot.h - what only a boot of the node puts in effect, and whether the node may be
+ * rebooted for it. Off unless the node's owner allows it (option --reboot). No I/O but its file, no
+ * timers: reboot_look.c does what is decided here.
+ *
+ * STATE_DIR/reboot.json, on disk before a reboot is begun:
+ *   {"version":1,"node","boot"?,"owed"?:DIGEST,"begun_us":[T,...],"tried"?:DIGEST}
+ *
+ * What waits has a digest. For one digest a reboot is begun once, whatever comes of it: a node
+ * whose reboot does not bring what was wanted stays up, and says so, until something else waits.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/keep.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "fleet/plan.h"
+#include "fleet/receipt.h"
+
+#define REBOOT_FILE       "reboot.json"
+#define REBOOT_KNOB       "host.modparam" /* the kind that the node shows both values of */
+#define REBOOTS_A_DAY     1               /* unless told otherwise */
+#define REBOOTS_A_DAY_MAX 10
+#define REBOOT_DAY_US     INT64_C(86400000000)
+#define REBOOT_DAY_MIN    1440 /* minutes */
+
+enum reboot_mode {
+    REBOOT_NEVER = 0,
+    REBOOT_ASK,    /* what waits is said in the log, as a warning; a person reboots */
+    REBOOT_WINDOW, /* rebooted in the window, when nobody uses RDMA */
+};
+
+struct reboot_rules {
+    enum reboot_mode mode;
+    int begin_min, end_min; /* minutes of the day, UTC; equal = the whole day; may pass midnight */
+    int a_day;              /* at most so many in 24 hours */
+};
+
+/* What waits for a boot. */
+struct reboot_wait {
+    size_t count;
+    char first[256];              /* for people */
+    char digest[DIGEST_TEXT_MAX]; /* "" = nothing waits */
+};
+
+struct reboot {
+    const char *node, *state_dir, *boot; /* borrowed; boot "" = unknown */
+    struct clock *clock;                 /* borrowed */
+    struct reboot_rules rules;
+    char owed[DIGEST_TEXT_MAX]; /* of the steps of this boot that take effect with the next; "" */
+    int64_t begun_us[REBOOTS_A_DAY_MAX]; /* the last ones, oldest first; 0 = none */
+    char tried[DIGEST_TEXT_MAX];         /* what the last one was for; "" = none */
+};
+
+/* The borrowed members and the rules are set by the caller. No file is fine; one that does not read
+ * back, or is another node's, is set aside, and counts as if a reboot was begun just now. */
+ERR_MUST_CHECK enum err_code reboot_load(struct reboot *reboot, struct err *err);
+
+/* A pass ended: steps that were done and take effect with a boot are remembered. Errors are logged.
+ */
+void reboot_note(struct reboot *reboot, const struct receipt *receipt);
+
+/*
+ * What of the plan waits, as the node shows it: a module parameter that is set for the next load
+ * while the loaded module runs with another value, and what reboot_note() remembered. What a driver
+ * would take by a reload alone is not among it.
+ */
+ERR_MUST_CHECK enum err_code reboot_waits(const struct reboot *reboot, const struct plan *plan,
+                                          const struct state *state, struct reboot_wait *out,
+                                          struct err *err);
+
+/* Whether a reboot may begin now, as far as time, number and earlier ones go; else why[]. */
+bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
+                   char why[ERR_TEXT_MAX]);
+/* It begins; durable when it returns ERR_OK, and only then the node may be rebooted. */
+ERR_MUST_CHECK enum err_code reboot_begin(struct reboot *reboot, const struct reboot_wait *wait,
+                                          struct err *err);
+
+/* "02:00-04:30" of UTC; ERR_INVALID. */
+ERR_MUST_CHECK enum err_code reboot_window_parse(const char *text, struct reboot_rules *out,
+                                                 struct err *err);

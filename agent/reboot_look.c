@@ -1,0 +1,158 @@
+/*
+ * agent/reboot_look.c - the agent and reboots of its node (reboot.h): when what waits is looked at,
+ * who still uses RDMA, and the command. What blocks runs on a thread of its own. Called by agent.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent_private.h"
+#include "base/log.h"
+
+struct job {
+    struct worker_job base;
+    struct agent_reboot how;
+    struct reboot_wait wait;
+    bool reboots; /* else: asks who uses RDMA */
+    int users;
+    enum err_code code;
+    struct err err;
+};
+
+static void job_run(struct worker_job *base)
+{
+    struct job *job = (struct job *)base;
+    job->code = job->reboots ? job->how.reboot(job->how.arg, &job->err)
+                             : job->how.users(job->how.arg, &job->users, &job->err);
+}
+
+static void job_free(struct worker_job *base)
+{
+    free(base);
+}
+
+/* Once for each reason. */
+static void say(struct agent *agent, const struct reboot_wait *wait, const char *why)
+{
+    char text[ERR_TEXT_MAX];
+    snprintf(text, sizeof(text),
+             "settings that wait for a reboot: %zu, the first is %.160s; %.200s", wait->count,
+             wait->first, why);
+    if (strcmp(text, agent->reboot_said) == 0)
+        return;
+    snprintf(agent->reboot_said, sizeof(agent->reboot_said), "%s", text);
+    log_warning("agent", "node %s: %s", agent->node, text);
+}
+
+static void start(struct agent *agent, const struct reboot_wait *wait, bool reboots);
+
+static void on_users(struct agent *agent, const struct job *job)
+{
+    char why[ERR_TEXT_MAX];
+    struct err err = ERR_INIT;
+    if (job->code != ERR_OK) {
+        snprintf(why, sizeof(why), "who uses RDMA cannot be asked: %.300s", job->err.text);
+        say(agent, &job->wait, why);
+    } else if (job->users > 0) {
+        say(agent, &job->wait, "programs have queue pairs; it is not rebooted under them");
+    } else if (!agent_reboot_is_free(agent) || !reboot_is_due(&agent->reboot, &job->wait, why)) {
+        return; /* something came in between: the next look tells */
+    } else if (reboot_begin(&agent->reboot, &job->wait, &err) != ERR_OK) {
+        say(agent, &job->wait, err.text);
+    } else {
+        say(agent, &job->wait, "the node is rebooted now");
+        start(agent, &job->wait, true);
+    }
+}
+
+static void on_done(void *arg, struct worker_job *base)
+{
+    struct agent *agent = arg;
+    struct job *job = (struct job *)base;
+    if (!job->reboots)
+        on_users(agent, job);
+    else if (job->code != ERR_OK)
+        log_error("agent", "node %s: it was not rebooted: %s", agent->node, job->err.text);
+    free(job);
+}
+
+static void start(struct agent *agent, const struct reboot_wait *wait, bool reboots)
+{
+    struct err err = ERR_INIT;
+    struct job *job = calloc(1, sizeof(*job));
+    enum err_code code = job == NULL ? err_nomem(&err) : ERR_OK;
+    if (code == ERR_OK) {
+        job->base = (struct worker_job){.run = job_run, .done = on_done, .free = job_free};
+        job->how = agent->reboot_how;
+        job->wait = *wait;
+        job->reboots = reboots;
+        job->err = (struct err)ERR_INIT;
+        code = worker_start(agent->reboot_worker, &job->base, agent, &err);
+    }
+    if (code != ERR_OK)
+        log_error("agent", "node %s: a reboot cannot be looked after: %s", agent->node, err.text);
+}
+
+/* Only what can wait is looked at. */
+static enum err_code look(struct agent *agent, struct reboot_wait *out, struct err *err)
+{
+    const struct plan *plan = reconcile_standing(agent->reconcile);
+    OWN(plan) struct plan *part = NULL;
+    OWN_STATE struct state state;
+    state_init(&state);
+    enum err_code code = plan_new(plan->node, plan->generation, &part, err);
+    for (size_t i = 0; i < plan->knob_count && code == ERR_OK; i++)
+        if (strcmp(plan->knobs[i].kind->name, REBOOT_KNOB) == 0)
+            code = plan_add_copy(part, &plan->knobs[i], err);
+    if (code == ERR_OK)
+        code = plan_seal(part, err);
+    if (code == ERR_OK && part->knob_count > 0)
+        code = dp_observe(agent->dp, part, &state, err);
+    return code != ERR_OK ? code : reboot_waits(&agent->reboot, part, &state, out, err);
+}
+
+/* The node is what a final plan wants, and no firmware is under way. */
+bool agent_reboot_is_free(const struct agent *agent)
+{
+    return reconcile_standing(agent->reconcile) != NULL &&
+           reconcile_latest(agent->reconcile) == NULL && reconcile_left_ns(agent->reconcile) < 0 &&
+           agent->failures == 0 && !agent->held &&
+           (agent->flash == NULL || !flash_is_busy(agent->flash));
+}
+
+void agent_reboot_look(struct agent *agent)
+{
+    struct reboot_wait wait;
+    struct err err = ERR_INIT;
+    char why[ERR_TEXT_MAX];
+    if (agent->reboot_worker == NULL || worker_is_busy(agent->reboot_worker) ||
+        !agent_reboot_is_free(agent))
+        return;
+    if (look(agent, &wait, &err) != ERR_OK) {
+        log_warning("agent", "node %s: what waits for a reboot is not known: %s", agent->node,
+                    err.text);
+        return;
+    }
+    if (reboot_is_due(&agent->reboot, &wait, why))
+        start(agent, &wait, false);
+    else if (wait.count > 0)
+        say(agent, &wait, why);
+    else
+        agent->reboot_said[0] = '\0';
+}
+
+enum err_code agent_reboot_init(struct agent *agent, const struct agent_config *config,
+                                struct err *err)
+{
+    if (config->reboot == NULL || config->reboot->rules.mode == REBOOT_NEVER)
+        return ERR_OK;
+    agent->reboot_how = *config->reboot;
+    snprintf(agent->boot, sizeof(agent->boot), "%s", config->boot_id);
+    agent->reboot = (struct reboot){.node = agent->node,
+                                    .state_dir = agent->state_dir,
+                                    .boot = agent->boot,
+                                    .clock = agent->clock,
+                                    .rules = config->reboot->rules};
+    enum err_code code = reboot_load(&agent->reboot, err);
+    return code != ERR_OK ? code : worker_new(agent->loop, &agent->reboot_worker, err);
+}

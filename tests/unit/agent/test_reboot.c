@@ -1,0 +1,327 @@
+/*
+ * tests/unit/agent/test_reboot.c - agent/reboot: what waits for a boot, and whether the node may be
+ * rebooted for it; and an agent that does.
+ */
+#include "tests/unit/agent/agent_site.h"
+
+#include <stdatomic.h>
+
+#include "agent/reboot.h"
+
+#define PARAM   "solar_rdma.max_sge"
+#define NOON_US (INT64_C(19675) * REBOOT_DAY_US + 12 * HOUR_US) /* of some day, UTC */
+#define HOUR_US INT64_C(3600000000)
+
+struct fixture {
+    char dir[TEST_PATH_MAX];
+    struct clock_fake clock;
+    struct reboot reboot;
+};
+
+static void open_fixture(struct fixture *f, const char *boot, struct reboot_rules allowed)
+{
+    struct err err = ERR_INIT;
+    f->reboot = (struct reboot){
+        .node = NODE, .state_dir = f->dir, .boot = boot, .clock = &f->clock.base, .rules = allowed};
+    assert_ok(reboot_load(&f->reboot, &err));
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    test_folder(f->dir);
+    clock_fake_init(&f->clock, NOON_US);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    remove_folder(f->dir);
+    free(f);
+    return 0;
+}
+
+static const struct reboot_rules always = {.mode = REBOOT_WINDOW, .a_day = 1};
+
+static struct reboot_wait waits_for(const char *digest)
+{
+    struct reboot_wait wait = {.count = 1, .first = "x"};
+    snprintf(wait.digest, sizeof(wait.digest), "%s", digest);
+    return wait;
+}
+
+static bool is_due(const struct fixture *f, const char *digest)
+{
+    char why[ERR_TEXT_MAX];
+    struct reboot_wait wait = waits_for(digest);
+    bool due = reboot_is_due(&f->reboot, &wait, why);
+    assert_int_equal(due, why[0] == '\0');
+    return due;
+}
+
+static void begin(struct fixture *f, const char *digest)
+{
+    struct err err = ERR_INIT;
+    struct reboot_wait wait = waits_for(digest);
+    assert_ok(reboot_begin(&f->reboot, &wait, &err));
+}
+
+static void a_window_has_ends(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *window;
+        int minute; /* of the day */
+        bool inside;
+    } rows[] = {
+        {"02:00-04:30", 119, false}, {"02:00-04:30", 120, true},  {"02:00-04:30", 269, true},
+        {"02:00-04:30", 270, false}, {"23:00-01:00", 0, true},    {"23:00-01:00", 59, true},
+        {"23:00-01:00", 60, false},  {"23:00-01:00", 1380, true}, {"23:00-01:00", 1379, false},
+        {"00:00-00:00", 700, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct err err = ERR_INIT;
+        struct reboot_rules allowed = always;
+        assert_ok(reboot_window_parse(rows[i].window, &allowed, &err));
+        clock_fake_init(&f->clock, NOON_US - 12 * HOUR_US + rows[i].minute * INT64_C(60000000));
+        open_fixture(f, "a", allowed);
+        assert_int_equal(is_due(f, "d1"), rows[i].inside);
+    }
+}
+
+static void what_is_no_window_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "2:00-4:00",
+                                        "02:00",
+                                        "24:00-01:00",
+                                        "02:60-03:00",
+                                        "02:00 03:00",
+                                        "02:00-03:000",
+                                        "0a:00-03:00"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct err err = ERR_INIT;
+        struct reboot_rules allowed = always;
+        assert_fails(reboot_window_parse(wrong[i], &allowed, &err), ERR_INVALID);
+    }
+}
+
+static void who_may_not_is_never_due(void **state)
+{
+    struct fixture *f = *state;
+    open_fixture(f, "a", (struct reboot_rules){.mode = REBOOT_NEVER, .a_day = 1});
+    assert_false(is_due(f, "d1"));
+    open_fixture(f, "a", (struct reboot_rules){.mode = REBOOT_ASK, .a_day = 1});
+    assert_false(is_due(f, "d1"));
+    open_fixture(f, "a", always);
+    assert_true(is_due(f, "d1"));
+    char why[ERR_TEXT_MAX];
+    assert_false(reboot_is_due(&f->reboot, &(struct reboot_wait){.count = 0}, why));
+}
+
+static void one_thing_is_tried_once(void **state)
+{
+    struct fixture *f = *state;
+    open_fixture(f, "a", (struct reboot_rules){.mode = REBOOT_WINDOW, .a_day = REBOOTS_A_DAY_MAX});
+    begin(f, "d1");
+    assert_false(is_due(f, "d1"));
+    assert_true(is_due(f, "d2"));
+    open_fixture(f, "b", f->reboot.rules); /* it booted, and the same still waits */
+    assert_false(is_due(f, "d1"));
+    clock_fake_init(&f->clock, NOON_US + 30 * 24 * HOUR_US);
+    assert_false(is_due(f, "d1")); /* no loop, however long it takes */
+    assert_true(is_due(f, "d2"));
+}
+
+static void a_day_has_a_limit_of_reboots(void **state)
+{
+    struct fixture *f = *state;
+    char digest[16];
+    for (int a_day = 1; a_day <= REBOOTS_A_DAY_MAX; a_day++) {
+        clock_fake_init(&f->clock, NOON_US + a_day * 100 * 24 * HOUR_US);
+        open_fixture(f, "a", (struct reboot_rules){.mode = REBOOT_WINDOW, .a_day = a_day});
+        for (int i = 0; i < a_day; i++) {
+            snprintf(digest, sizeof(digest), "d%d-%d", a_day, i);
+            assert_true(is_due(f, digest));
+            begin(f, digest);
+        }
+        assert_false(is_due(f, "more"));
+        open_fixture(f, "b", f->reboot.rules);
+        assert_false(is_due(f, "more")); /* it is on disk */
+        clock_fake_init(&f->clock, NOON_US + (a_day * 100 * 24 + 24) * HOUR_US - 1);
+        assert_false(is_due(f, "more"));
+        clock_fake_init(&f->clock, NOON_US + (a_day * 100 * 24 + 24) * HOUR_US);
+        assert_true(is_due(f, "more"));
+    }
+}
+
+static void a_broken_file_counts_as_a_reboot(void **state)
+{
+    struct fixture *f = *state;
+    char path[KEEP_PATH_MAX];
+    struct err err = ERR_INIT;
+    static const char *const texts[] = {"{", "{}",
+                                        "{\"begun_us\":[1],\"node\":\"n2\",\"version\":1}",
+                                        "{\"begun_us\":[-1],\"node\":\"n1\",\"version\":1}"};
+    assert_ok(keep_path(f->dir, REBOOT_FILE, path, &err));
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_ok(file_write_atomic(path, texts[i], strlen(texts[i]), 0600, &err));
+        open_fixture(f, "a", always);
+        assert_false(is_due(f, "d1"));
+        open_fixture(f, "a", always);
+        assert_false(is_due(f, "d1"));
+    }
+}
+
+static struct reboot_wait look(const struct fixture *f, const char *want, const char *live,
+                               const char *next)
+{
+    struct err err = ERR_INIT;
+    struct reboot_wait wait;
+    const struct row rows[] = {{"host.modparam", "host", PARAM, want, false, false},
+                               {NULL, NULL, NULL, NULL, false, false}};
+    OWN(plan) struct plan *plan = make_plan(1, rows);
+    OWN_STATE struct state state;
+    struct state_knob knob = {
+        .kind = knob_kind_get("host.modparam"), .subject = "host", .id = PARAM};
+    state_init(&state);
+    knob.live = live == NULL ? NULL : json_string(live);
+    knob.next_boot = next == NULL ? NULL : json_string(next);
+    assert_ok(state_add(&state, &knob, &err));
+    state_seal(&state);
+    assert_ok(reboot_waits(&f->reboot, plan, &state, &wait, &err));
+    assert_int_equal(wait.count > 0, wait.digest[0] != '\0');
+    return wait;
+}
+
+static void what_the_next_load_brings_waits(void **state)
+{
+    struct fixture *f = *state;
+    open_fixture(f, "a", always);
+    assert_int_equal(look(f, "\"256\"", "32", "256").count, 1);
+    assert_contains(look(f, "\"256\"", "32", "256").first, PARAM);
+    assert_int_equal(look(f, "\"256\"", "256", "256").count, 0);
+    assert_int_equal(look(f, "\"256\"", NULL, "256").count, 0); /* the module is not loaded */
+    assert_int_equal(look(f, "\"256\"", "32", "64").count, 0);  /* nor would a boot bring it */
+    assert_int_equal(look(f, "\"256\"", "32", NULL).count, 0);
+    assert_string_not_equal(look(f, "\"256\"", "32", "256").digest,
+                            look(f, "\"128\"", "32", "128").digest);
+}
+
+static struct receipt *receipt_of(enum disruption disruption, bool done, bool undone)
+{
+    struct receipt *receipt = calloc(1, sizeof(*receipt));
+    assert_non_null(receipt);
+    receipt->steps = calloc(1, sizeof(*receipt->steps));
+    assert_non_null(receipt->steps);
+    receipt->step_count = 1;
+    receipt->steps[0].disruption = disruption;
+    receipt->steps[0].done = done;
+    receipt->steps[0].undone = undone;
+    snprintf(receipt->steps[0].text, sizeof(receipt->steps[0].text), "change devlink.param x");
+    return receipt;
+}
+
+static void a_step_that_takes_a_boot_waits_until_there_was_one(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        enum disruption disruption;
+        bool done, undone, waits;
+    } rows[] = {{DISRUPTION_DRIVER_RELOAD, true, false, false},
+                {DISRUPTION_REBOOT, false, false, false},
+                {DISRUPTION_REBOOT, true, true, false},
+                {DISRUPTION_REBOOT, true, false, true}};
+    open_fixture(f, "a", always);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        OWN(receipt)
+        struct receipt *receipt = receipt_of(rows[i].disruption, rows[i].done, rows[i].undone);
+        reboot_note(&f->reboot, receipt);
+        assert_int_equal(look(f, "\"256\"", "256", "256").count, rows[i].waits);
+    }
+    open_fixture(f, "a", always);
+    assert_int_equal(look(f, "\"256\"", "256", "256").count,
+                     1); /* the agent's restart is no boot */
+    open_fixture(f, "b", always);
+    assert_int_equal(look(f, "\"256\"", "256", "256").count, 0);
+}
+
+/* An agent ------------------------------------------------------------------------------------ */
+
+static atomic_int users_now, reboots;
+
+static enum err_code count_users(void *arg, int *out_count, struct err *err)
+{
+    (void)arg;
+    int count = atomic_load(&users_now);
+    if (count < 0)
+        return err_set(err, ERR_IO, "the kernel does not say");
+    *out_count = count;
+    return ERR_OK;
+}
+
+static enum err_code count_reboot(void *arg, struct err *err)
+{
+    (void)arg;
+    (void)err;
+    atomic_fetch_add(&reboots, 1);
+    return ERR_OK;
+}
+
+static void an_agent_reboots_once_when_nobody_uses_rdma(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {{"host.modparam", "host", PARAM, "\"256\"", false, false},
+                                      {NULL, NULL, NULL, NULL, false, false}};
+    static const struct agent_reboot how = {
+        .rules = {.mode = REBOOT_WINDOW, .a_day = 1}, .users = count_users, .reboot = count_reboot};
+    struct site site;
+    site_open(&site);
+    sleep_agent(&site);
+    site.reboot = &how;
+    wake_every(&site, 20 * NS_PER_MS);
+    atomic_store(&users_now, 3);
+    atomic_store(&reboots, 0);
+    assert_true(send_trial(&site, 1, rows, "r-1", 600));
+    acknowledge(&site);
+    atomic_store(&users_now, 0);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 0); /* on trial */
+    atomic_store(&users_now, 3);
+    assert_true(send_plan(&site, NODE, 2, rows));
+    acknowledge(&site);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 0); /* programs have queue pairs */
+    atomic_store(&users_now, -1);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 0); /* unknown is not nobody */
+    atomic_store(&users_now, 0);
+    for (int i = 0; i < 100 && atomic_load(&reboots) == 0; i++)
+        turn(&site, 50);
+    assert_int_equal(atomic_load(&reboots), 1);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 1);
+    site_close(&site);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_window_has_ends),
+        TEST(what_is_no_window_is_refused),
+        TEST(who_may_not_is_never_due),
+        TEST(one_thing_is_tried_once),
+        TEST(a_day_has_a_limit_of_reboots),
+        TEST(a_broken_file_counts_as_a_reboot),
+        TEST(what_the_next_load_brings_waits),
+        TEST(a_step_that_takes_a_boot_waits_until_there_was_one),
+        TEST(an_agent_reboots_once_when_nobody_uses_rdma),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
