@@ -3,6 +3,9 @@
  */
 #include "datapath/linux.h"
 
+#include <stdlib.h>
+
+#include "datapath/nl/nlx_run.h"
 #include "datapath/nl/tc_class.h"
 #include "datapath/nl/tc_rate.h"
 
@@ -80,6 +83,69 @@ static enum err_code apply(struct dp_linux *dp, const struct dp_port *port,
     return tc_class_set(dp->route, port->ifindex, handle, &value, !present, err);
 }
 
+/* One class of a run. */
+struct class_change {
+    bool remove, create;
+    uint32_t handle;
+    struct class_value value; /* not of a removal */
+};
+
+struct changes {
+    const struct linux_run *run;
+    struct class_change *items; /* owned */
+    size_t count;
+};
+
+static struct nl_msg *make_change(void *arg, size_t i)
+{
+    const struct changes *changes = arg;
+    const struct class_change *change = &changes->items[i];
+    int ifindex = changes->run->port->ifindex;
+    return change->remove
+               ? tc_class_encode_del(ifindex, change->handle)
+               : tc_class_encode(ifindex, change->handle, &change->value, change->create);
+}
+
+/* The kernel's own picture of a class that it took, as a list would show it. */
+static enum err_code take_shown(void *arg, const struct nlmsghdr *msg, struct err *err)
+{
+    const struct linux_run *run = ((const struct changes *)arg)->run;
+    struct class_info info;
+    bool htb;
+    enum err_code code = tc_class_decode(msg, run->port->ifindex, &info, &htb, err);
+    return code != ERR_OK || !htb ? code : add(&info, run->port, run->shown, err);
+}
+
+/* False: apply() does it, or says why not: a class cannot move. */
+static bool plan_change(const struct plan_step *step, struct class_change *out)
+{
+    struct class_value from;
+    *out = (struct class_change){.remove = step->op == STEP_REMOVE, .create = step->from == NULL};
+    if (parse_id(step->id, &out->handle, NULL))
+        return false;
+    if (out->remove)
+        return step->from != NULL;
+    return class_value_from_json(step->to, &out->value, NULL) == ERR_OK &&
+           (out->create || (class_value_from_json(step->from, &from, NULL) == ERR_OK &&
+                            from.parent == out->value.parent));
+}
+
+static enum err_code apply_run(struct dp_linux *dp, const struct linux_run *run,
+                               struct dp_progress *out, struct err *err)
+{
+    struct changes todo = {.run = run, .items = calloc(run->count, sizeof(struct class_change))};
+    *out = (struct dp_progress){0};
+    if (todo.items == NULL)
+        return err_nomem(err);
+    while (todo.count < run->count && plan_change(&run->steps[todo.count], &todo.items[todo.count]))
+        todo.count++;
+    const struct nlx_changes changes = {
+        make_change, run->steps[0].op == STEP_REMOVE ? NULL : take_shown, &todo, todo.count};
+    enum err_code code = linux_run_changes(dp, &changes, out, err);
+    free(todo.items);
+    return code;
+}
+
 /* The kernel counts in bytes per second. */
 static bool same(const json_t *live, const json_t *want)
 {
@@ -95,5 +161,6 @@ const struct linux_knob knob_class = {
     .observe = observe,
     .check = check,
     .apply = apply,
+    .apply_run = apply_run,
     .same = same,
 };

@@ -215,7 +215,7 @@ struct rule_change {
 };
 
 struct changes {
-    const struct dp_port *port;
+    const struct linux_run *run;
     struct rule_change *items; /* owned */
     size_t count;
 };
@@ -224,11 +224,23 @@ static struct nl_msg *make_change(void *arg, size_t i)
 {
     const struct changes *changes = arg;
     const struct rule_change *change = &changes->items[i];
-    int ifindex = changes->port->ifindex;
+    int ifindex = changes->run->port->ifindex;
     return change->remove
                ? tc_flower_encode_del(ifindex, change->egress, change->value.ipv6, change->label)
                : tc_flower_encode(ifindex, change->egress, change->label, &change->value,
                                   change->replace);
+}
+
+/* The kernel's own picture of a filter that it took, as a list would show it. */
+static enum err_code take_shown(void *arg, const struct nlmsghdr *msg, struct err *err)
+{
+    const struct linux_run *run = ((const struct changes *)arg)->run;
+    struct flower_info info;
+    enum flower_entry entry;
+    enum err_code code = tc_flower_decode(msg, run->port->ifindex, &info, &entry, err);
+    if (code != ERR_OK || entry != FLOWER_ENTRY_FILTER)
+        return code;
+    return add(&info, false, run->port, run->shown, err);
 }
 
 /* False: not one request's work (another family, more than our form tells): apply() does it. */
@@ -248,25 +260,21 @@ static bool plan_change(const struct plan_step *step, struct rule_change *out)
            (!has_from || from.ipv6 == out->value.ipv6);
 }
 
-static enum err_code apply_run(struct dp_linux *dp, const struct dp_port *port,
-                               const struct plan_step *steps, size_t count, struct dp_progress *out,
-                               struct err *err)
+static enum err_code apply_run(struct dp_linux *dp, const struct linux_run *run,
+                               struct dp_progress *out, struct err *err)
 {
-    struct changes changes = {.port = port, .items = calloc(count, sizeof(struct rule_change))};
+    bool remove = run->steps[0].op == STEP_REMOVE;
+    struct changes todo = {.run = run, .items = calloc(run->count, sizeof(struct rule_change))};
     struct err problem = ERR_INIT;
-    struct nlx_run did = {0};
     *out = (struct dp_progress){0};
-    if (changes.items == NULL)
+    if (todo.items == NULL)
         return err_nomem(err);
-    while (changes.count < count &&
-           plan_change(&steps[changes.count], &changes.items[changes.count]))
-        changes.count++;
-    if (changes.count > 0 && nlx_run(dp->route, make_change, &changes, changes.count,
-                                     DP_DEADLINE_MS, &did, &problem) == ERR_OK)
-        did.failed = did.begun;
-    free(changes.items);
-    *out = (struct dp_progress){.begun = did.begun, .failed = did.failed};
-    if (steps[0].op != STEP_REMOVE)
+    while (todo.count < run->count && plan_change(&run->steps[todo.count], &todo.items[todo.count]))
+        todo.count++;
+    const struct nlx_changes changes = {make_change, remove ? NULL : take_shown, &todo, todo.count};
+    problem.code = linux_run_changes(dp, &changes, out, &problem);
+    free(todo.items);
+    if (!remove)
         return refused(&problem, err);
     if (problem.code != ERR_OK && err != NULL)
         *err = problem;

@@ -4,6 +4,7 @@
  */
 #include "datapath/linux.h"
 
+#include "datapath/nl/nlx_run.h"
 #include "datapath/nl/tc_red.h"
 
 static enum err_code parse_id(const char *id, uint32_t *out, struct err *err)
@@ -57,6 +58,40 @@ static enum err_code apply(struct dp_linux *dp, const struct dp_port *port,
     return code != ERR_OK ? code : tc_red_set(dp->route, port->ifindex, parent, &value, err);
 }
 
+static struct nl_msg *make_change(void *arg, size_t i)
+{
+    const struct linux_run *run = arg;
+    const struct plan_step *step = &run->steps[i];
+    uint32_t parent;
+    struct red_value value;
+    if (parse_id(step->id, &parent, NULL))
+        return NULL;
+    if (step->op == STEP_REMOVE)
+        return tc_red_encode_del(run->port->ifindex, parent);
+    return red_value_from_json(step->to, &value, NULL)
+               ? NULL
+               : tc_red_encode(run->port->ifindex, parent, &value);
+}
+
+static bool is_one_request(const struct plan_step *step)
+{
+    uint32_t parent;
+    struct red_value value;
+    return parse_id(step->id, &parent, NULL) == ERR_OK &&
+           (step->op == STEP_REMOVE || red_value_from_json(step->to, &value, NULL) == ERR_OK);
+}
+
+/* Read back with one list: an answer to a queue tells of the one that it took the place of, too. */
+static enum err_code apply_run(struct dp_linux *dp, const struct linux_run *run,
+                               struct dp_progress *out, struct err *err)
+{
+    struct linux_run borrowed = *run;
+    struct nlx_changes changes = {.make = make_change, .arg = &borrowed};
+    while (changes.count < run->count && is_one_request(&run->steps[changes.count]))
+        changes.count++;
+    return linux_run_changes(dp, &changes, out, err);
+}
+
 /* Whether the NIC does it is told, not asked for. */
 static bool same(const json_t *live, const json_t *want)
 {
@@ -70,5 +105,6 @@ const struct linux_knob knob_red = {
     .observe = observe,
     .check = check,
     .apply = apply,
+    .apply_run = apply_run,
     .same = same,
 };

@@ -143,6 +143,16 @@ const struct vendor *vendor_get(const char *driver);
 
 /* Knob kinds ---------------------------------------------------------------------------------- */
 
+/* Steps of one op, kind and port that go together. */
+struct linux_run {
+    const struct dp_port *port;
+    const struct plan_step *steps; /* borrowed; from is what is there now, NULL = nothing */
+    size_t count;
+    /* What the kernel showed in its answers to changes and additions, as observe adds it. What is
+     * missing here is read back by observe. */
+    struct state *shown;
+};
+
 /* port is NULL for the host's kinds. Values are in the form of doc/knobs.md. */
 struct linux_knob {
     const char *kind;
@@ -157,12 +167,11 @@ struct linux_knob {
     /* Sets; dp_linux reads back and compares. step->from is what is there now, NULL = nothing. */
     enum err_code (*apply)(struct dp_linux *dp, const struct dp_port *port,
                            const struct plan_step *step, struct err *err);
-    /* As apply, for several steps of one op on one port, until one fails or half of DP_DEADLINE_MS
-     * is over: *out as dp.h's, set in every case. begun 0 and ERR_OK: the first one is for apply()
-     * alone. NULL: they do not go together. */
-    enum err_code (*apply_run)(struct dp_linux *dp, const struct dp_port *port,
-                               const struct plan_step *steps, size_t count, struct dp_progress *out,
-                               struct err *err);
+    /* As apply, for several steps, until one fails or half of DP_DEADLINE_MS is over: *out as
+     * dp.h's, set in every case. begun 0 and ERR_OK: the first one is for apply() alone. NULL: they
+     * do not go together. */
+    enum err_code (*apply_run)(struct dp_linux *dp, const struct linux_run *run,
+                               struct dp_progress *out, struct err *err);
     /* Whether the kernel cannot tell the two values apart (its unit is coarser than ours, or the
      * wanted one leaves something to the driver); NULL: only equal ones are the same. */
     bool (*same)(const json_t *live, const json_t *want);
@@ -178,6 +187,13 @@ extern const struct linux_knob knob_dcbx, knob_devlink_param, knob_devlink_rate,
 
 extern const struct linux_knob *const linux_knobs[]; /* NULL-terminated */
 const struct linux_knob *linux_knob_get(const char *kind);
+
+/* apply_run of a kind whose steps are a request each; changes may be none: the first step is for
+ * apply() then. */
+struct nlx_changes;
+ERR_MUST_CHECK enum err_code linux_run_changes(struct dp_linux *dp,
+                                               const struct nlx_changes *changes,
+                                               struct dp_progress *out, struct err *err);
 
 /* Adds one live value, taken over also on failure; NULL is ERR_NOMEM. */
 ERR_MUST_CHECK enum err_code linux_observed(struct state *out, const char *kind,

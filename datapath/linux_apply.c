@@ -2,8 +2,9 @@
  * datapath/linux_apply.c - changing what dp_linux observes: nothing is done twice, what is not ours
  * is left alone, and every change is read back. See dp.h.
  *
- * A run (steps of one op, kind and port) is looked at, changed in batches and read back with one
- * list each: a thousand filters one at a time are five thousand requests.
+ * A run (steps of one op, kind and port) is looked at with one list, changed in batches, and read
+ * back from what the kernel shows in its answers, or with one list: a thousand filters one at a
+ * time are five thousand requests.
  */
 #include "datapath/linux.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "datapath/nl/nlx_run.h"
 
 /* Below this a list of everything costs more than it saves. */
 #define RUN_MIN 8
@@ -219,17 +221,43 @@ static enum err_code run_look(struct dp_linux *dp, const struct run *run, struct
     return code;
 }
 
-/* The first of todo [0, count) that the kernel does not show as asked for: *out_failed. */
-static enum err_code run_read_back(struct dp_linux *dp, const struct run *run, size_t count,
-                                   size_t *out_failed, struct err *err)
+static bool is_shown(const struct run *run, size_t count, const struct state *shown)
 {
-    OWN_STATE struct state state;
-    state_init(&state);
+    bool all = run->steps[0].op != STEP_REMOVE;
+    for (size_t k = 0; all && k < count; k++) {
+        const struct plan_step *step = &run->todo[k];
+        all = state_get(shown, step->kind, step->subject, step->id) != NULL;
+    }
+    return all;
+}
+
+enum err_code linux_run_changes(struct dp_linux *dp, const struct nlx_changes *changes,
+                                struct dp_progress *out, struct err *err)
+{
+    struct nlx_run did = {0};
+    enum err_code code = ERR_OK;
+    if (changes->count > 0)
+        code = nlx_run(dp->route, changes, DP_DEADLINE_MS, &did, err);
+    *out = (struct dp_progress){did.begun, code == ERR_OK ? did.begun : did.failed};
+    return code;
+}
+
+/* The first of todo [0, count) that the kernel does not show as asked for: *out_failed. What
+ * is missing in `shown` makes it a list of all. */
+static enum err_code run_read_back(struct dp_linux *dp, const struct run *run, size_t count,
+                                   struct state *shown, size_t *out_failed, struct err *err)
+{
     *out_failed = 0;
-    enum err_code code = run_look(dp, run, &state, err);
+    state_seal(shown);
+    enum err_code code = ERR_OK;
+    if (!is_shown(run, count, shown)) {
+        state_release(shown);
+        state_init(shown);
+        code = run_look(dp, run, shown, err);
+    }
     for (size_t k = 0; code == ERR_OK && k < count; k++) {
         const struct plan_step *step = &run->todo[k];
-        const struct state_knob *is = state_get(&state, step->kind, step->subject, step->id);
+        const struct state_knob *is = state_get(shown, step->kind, step->subject, step->id);
         *out_failed = k;
         code = compare(run->row, step, is == NULL ? NULL : state_knob_value(is),
                        is == NULL ? KNOB_OWNER_UNKNOWN : is->owner, err);
@@ -242,8 +270,11 @@ static enum err_code run_change(struct dp_linux *dp, const struct run *run, stru
                                 struct err *err)
 {
     struct dp_progress did = {0};
+    OWN_STATE struct state shown;
+    state_init(&shown);
+    const struct linux_run todo = {run->port, run->todo, run->todo_count, &shown};
     nlx_set_budget(dp->route, 0); /* each batch has its deadline, and apply_run() ends in time */
-    enum err_code code = run->row->apply_run(dp, run->port, run->todo, run->todo_count, &did, err);
+    enum err_code code = run->row->apply_run(dp, &todo, &did, err);
     if (code == ERR_OK && did.begun == 0) {
         linux_start_deadline(dp);
         code = apply_step(dp, run->row, run->port, &run->todo[0], err);
@@ -252,7 +283,7 @@ static enum err_code run_change(struct dp_linux *dp, const struct run *run, stru
     } else if (code == ERR_OK) {
         did.failed = did.begun;
         size_t failed;
-        code = run_read_back(dp, run, did.begun, &failed, err);
+        code = run_read_back(dp, run, did.begun, &shown, &failed, err);
         if (code != ERR_OK)
             did.failed = failed;
     }

@@ -26,13 +26,13 @@ static void batch_clear(struct batch *batch)
 }
 
 /* Changes from `first` on, at most `most` and NLX_RUN_BYTES_MAX, but one at least. */
-static enum err_code batch_fill(struct batch *batch, nlx_make_fn *make, void *arg, size_t first,
-                                size_t most, struct err *err)
+static enum err_code batch_fill(struct batch *batch, const struct nlx_changes *changes,
+                                size_t first, size_t most, struct err *err)
 {
     size_t bytes = 0;
     batch->count = 0;
     while (batch->count < most && bytes < NLX_RUN_BYTES_MAX) {
-        struct nl_msg *msg = make(arg, first + batch->count);
+        struct nl_msg *msg = changes->make(changes->arg, first + batch->count);
         if (msg == NULL)
             return err_nomem(err);
         bytes += NLMSG_ALIGN(nlmsg_hdr(msg)->nlmsg_len);
@@ -40,7 +40,10 @@ static enum err_code batch_fill(struct batch *batch, nlx_make_fn *make, void *ar
             nlmsg_free(msg); /* made again for the next batch */
             break;
         }
-        batch->items[batch->count++] = (struct nlx_item){.request = msg};
+        if (changes->on_reply != NULL)
+            nlmsg_hdr(msg)->nlmsg_flags |= NLM_F_ECHO;
+        batch->items[batch->count++] =
+            (struct nlx_item){.request = msg, .on_reply = changes->on_reply, .arg = changes->arg};
     }
     return ERR_OK;
 }
@@ -68,7 +71,7 @@ static size_t next_size(size_t size, int64_t took_ms, int64_t left_ms)
     return size > NLX_BATCH_MAX ? NLX_BATCH_MAX : size < 1 ? 1 : size;
 }
 
-enum err_code nlx_run(struct nlx *nlx, nlx_make_fn *make, void *arg, size_t count, int wait_ms,
+enum err_code nlx_run(struct nlx *nlx, const struct nlx_changes *changes, int wait_ms,
                       struct nlx_run *out, struct err *err)
 {
     struct batch *batch = calloc(1, sizeof(*batch));
@@ -78,12 +81,12 @@ enum err_code nlx_run(struct nlx *nlx, nlx_make_fn *make, void *arg, size_t coun
         return err_nomem(err);
     int64_t until_ms = now_ms() + wait_ms / 2;
     enum err_code code = ERR_OK;
-    for (size_t size = 1; code == ERR_OK && run.begun < count;) {
+    for (size_t size = 1; code == ERR_OK && run.begun < changes->count;) {
         int64_t begin_ms = now_ms();
         if (run.begun > 0 && begin_ms >= until_ms)
             break;
-        size_t most = count - run.begun < size ? count - run.begun : size;
-        code = batch_fill(batch, make, arg, run.begun, most, err);
+        size_t left = changes->count - run.begun;
+        code = batch_fill(batch, changes, run.begun, left < size ? left : size, err);
         size_t failed = 0;
         if (code == ERR_OK) {
             code = batch_send(nlx, batch, &failed, err);

@@ -13,6 +13,13 @@
 /* The request for change i, owned by the caller; NULL = no memory. */
 typedef struct nl_msg *nlx_make_fn(void *arg, size_t i);
 
+struct nlx_changes {
+    nlx_make_fn *make;
+    nlx_reply_fn *on_reply; /* of what the kernel shows of each (NLM_F_ECHO); NULL: not asked for */
+    void *arg;              /* of both */
+    size_t count;
+};
+
 /* How far a run came. */
 struct nlx_run {
     size_t begun;  /* changes [0, begun) were sent; the kernel goes on behind one that it refuses */
@@ -20,9 +27,9 @@ struct nlx_run {
 };
 
 /*
- * Sends changes 0, 1, ... of `count` until one fails, or half of wait_ms is used up (ERR_OK with
+ * Sends changes 0, 1, ... until one fails, or half of wait_ms is used up (ERR_OK with
  * begun < count; at least one is sent). The err is that of the first failure, as nlx_txn's, in the
  * kernel's words; what became of those begun behind it is not told.
  */
-ERR_MUST_CHECK enum err_code nlx_run(struct nlx *nlx, nlx_make_fn *make, void *arg, size_t count,
+ERR_MUST_CHECK enum err_code nlx_run(struct nlx *nlx, const struct nlx_changes *changes,
                                      int wait_ms, struct nlx_run *out, struct err *err);

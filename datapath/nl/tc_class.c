@@ -76,6 +76,12 @@ struct nl_msg *tc_class_encode(int ifindex, uint32_t handle, const struct class_
     return msg;
 }
 
+struct nl_msg *tc_class_encode_del(int ifindex, uint32_t handle)
+{
+    const struct tcmsg header = {.tcm_ifindex = ifindex, .tcm_handle = handle};
+    return nlx_msg_new(RTM_DELTCLASS, 0, &header, sizeof(header), 64);
+}
+
 enum err_code tc_class_decode(const struct nlmsghdr *msg, int ifindex, struct class_info *out,
                               bool *out_htb, struct err *err)
 {
@@ -198,7 +204,6 @@ enum err_code tc_class_set(struct nlx *nlx, int ifindex, uint32_t handle,
 
 enum err_code tc_class_del(struct nlx *nlx, int ifindex, uint32_t handle, struct err *err)
 {
-    const struct tcmsg header = {.tcm_ifindex = ifindex, .tcm_handle = handle};
-    OWN(nl_msg) struct nl_msg *msg = nlx_msg_new(RTM_DELTCLASS, 0, &header, sizeof(header), 64);
+    OWN(nl_msg) struct nl_msg *msg = tc_class_encode_del(ifindex, handle);
     return msg == NULL ? err_nomem(err) : nlx_txn(nlx, msg, NULL, NULL, err);
 }

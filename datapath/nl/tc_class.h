@@ -35,6 +35,7 @@ ERR_MUST_CHECK enum err_code tc_class_del(struct nlx *nlx, int ifindex, uint32_t
 
 struct nl_msg *tc_class_encode(int ifindex, uint32_t handle, const struct class_value *value,
                                bool create);
+struct nl_msg *tc_class_encode_del(int ifindex, uint32_t handle);
 /* *out_htb false: a class of another kind or interface. */
 ERR_MUST_CHECK enum err_code tc_class_decode(const struct nlmsghdr *msg, int ifindex,
                                              struct class_info *out, bool *out_htb,

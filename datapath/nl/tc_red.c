@@ -68,6 +68,12 @@ struct nl_msg *tc_red_encode(int ifindex, uint32_t parent, const struct red_valu
     return msg;
 }
 
+struct nl_msg *tc_red_encode_del(int ifindex, uint32_t parent)
+{
+    const struct tcmsg header = {.tcm_ifindex = ifindex, .tcm_parent = parent};
+    return nlx_msg_new(RTM_DELQDISC, 0, &header, sizeof(header), 64);
+}
+
 enum err_code tc_red_decode(const struct nlmsghdr *msg, int ifindex, struct red_info *out,
                             bool *out_red, struct err *err)
 {
@@ -168,7 +174,6 @@ enum err_code tc_red_set(struct nlx *nlx, int ifindex, uint32_t parent,
 
 enum err_code tc_red_del(struct nlx *nlx, int ifindex, uint32_t parent, struct err *err)
 {
-    const struct tcmsg header = {.tcm_ifindex = ifindex, .tcm_parent = parent};
-    OWN(nl_msg) struct nl_msg *msg = nlx_msg_new(RTM_DELQDISC, 0, &header, sizeof(header), 64);
+    OWN(nl_msg) struct nl_msg *msg = tc_red_encode_del(ifindex, parent);
     return msg == NULL ? err_nomem(err) : nlx_txn(nlx, msg, NULL, NULL, err);
 }

@@ -29,6 +29,7 @@ ERR_MUST_CHECK enum err_code tc_red_del(struct nlx *nlx, int ifindex, uint32_t p
                                         struct err *err);
 
 struct nl_msg *tc_red_encode(int ifindex, uint32_t parent, const struct red_value *value);
+struct nl_msg *tc_red_encode_del(int ifindex, uint32_t parent);
 /* *out_red: the message is of a red queue of that interface, else *out is untouched. */
 ERR_MUST_CHECK enum err_code tc_red_decode(const struct nlmsghdr *msg, int ifindex,
                                            struct red_info *out, bool *out_red, struct err *err);

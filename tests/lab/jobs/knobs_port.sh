@@ -183,6 +183,33 @@ is "red: to the new mark" "$(red_shown 5e11:1a .options.max)" 131072
 plan bad "$(queue 1a 4096)"
 refused "red: marks that make no sense are refused" "min_bytes <= max_bytes" dpctl check $WORK/bad
 
+# ---- many classes and queues of one plan go together, in batches
+many() { # NAME RATE KMAX
+    set -- "$1" "$2" "$3" "$(knob tc.qdisc root '{"default_class":"5e11:ffff","handle":"5e11:","kind":"htb"}')" \
+        "$(class fffe $((100 * G)) $((100 * G)) '')"
+    for i in $(seq 16 55); do
+        set -- "$@" "$(class "$(printf %x "$i")" "$2" $((100 * G)) fffe)" "$(queue "$(printf %x "$i")" "$3")"
+    done
+    name=$1
+    shift 3
+    plan "$name" "$@"
+}
+many many $G 65536
+ok "many: a plan of 40 classes and queues is applied" apply many
+is "many: tc shows each" "$(tc class show dev solar0 | grep -c 'parent 5e11:fffe') $(tc -j qdisc show dev solar0 | jq '[.[]|select(.kind=="red")]|length')" "40 40"
+is "many: again, nothing to do" "$(steps many length)" 0
+many other $((2 * G)) 131072
+ok "many: all of them change" apply other
+is "many: tc shows the new rate and mark of each" \
+    "$(tc class show dev solar0 | grep -c 'rate 2Gbit') $(tc -j qdisc show dev solar0 | jq '[.[]|select(.kind=="red" and .options.max==131072)]|length')" "40 40"
+plan broken "$(class fffe $((100 * G)) $((100 * G)) '')" \
+    "$(knob tc.qdisc root '{"default_class":"5e11:ffff","handle":"5e11:","kind":"htb"}')" \
+    $(for i in $(seq 16 30); do class "$(printf %x "$i")" $G $((100 * G)) "$([ "$i" = 25 ] && echo 77 || echo fffe)" && echo; done)
+plan nothing
+ok "many: all are removed" apply nothing
+refused "many: one that the kernel refuses names itself" "5e11:19" apply broken
+is "many: and nothing of the plan is left" "$(tc class show dev solar0 | grep -c 'class htb')" 0
+
 # ---- tc.qdisc: ets
 ETS='{"bands":3,"handle":"5e11:","kind":"ets","priomap":[2,2,2,1,2,2,0,2,2,2,2,2,2,2,2,2],"quanta":[90840,60560],"strict":1}'
 ets() { # ETS
