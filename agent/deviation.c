@@ -37,17 +37,9 @@ static int compare_keys(const struct plan_step *a, const struct plan_step *b)
     return knob_compare(a->kind, a->subject, a->id, b->kind, b->subject, b->id);
 }
 
-/* plan_diff's order: removals in reverse, then changes, then additions. */
-static int compare_steps(const struct plan_step *a, const struct plan_step *b)
-{
-    if (a->op != b->op)
-        return a->op < b->op ? -1 : 1;
-    return a->op == STEP_REMOVE ? compare_keys(b, a) : compare_keys(a, b);
-}
-
 static int compare_items(const void *a, const void *b)
 {
-    return compare_steps(a, b);
+    return plan_step_compare(a, b);
 }
 
 void deviation_sort(struct plan_steps *steps)
@@ -63,7 +55,7 @@ static bool same_value(const json_t *a, const json_t *b)
 
 static bool same_step(const struct plan_step *a, const struct plan_step *b)
 {
-    return compare_steps(a, b) == 0 && same_value(a->from, b->from) && same_value(a->to, b->to);
+    return plan_step_compare(a, b) == 0 && same_value(a->from, b->from) && same_value(a->to, b->to);
 }
 
 void deviation_filter(struct plan_steps *steps, const struct plan_steps *known)
@@ -71,7 +63,7 @@ void deviation_filter(struct plan_steps *steps, const struct plan_steps *known)
     size_t kept = 0, j = 0;
     for (size_t i = 0; i < steps->count; i++) {
         struct plan_step *step = &steps->items[i];
-        while (j < known->count && compare_steps(&known->items[j], step) < 0)
+        while (j < known->count && plan_step_compare(&known->items[j], step) < 0)
             j++;
         if (j < known->count && same_step(&known->items[j], step))
             plan_step_release(step);
@@ -112,7 +104,7 @@ enum err_code deviation_split(struct plan_steps *left, const struct plan_steps *
     for (size_t i = 0; i < left->count; i++) {
         struct plan_step *step = &left->items[i];
         const struct plan_step *key = step;
-        while (j < known->count && compare_steps(&known->items[j], step) < 0)
+        while (j < known->count && plan_step_compare(&known->items[j], step) < 0)
             j++;
         if ((j < known->count && same_step(&known->items[j], step)) ||
             bsearch(&key, index, done->count, sizeof(*index), compare_pointers) != NULL) {

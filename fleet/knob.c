@@ -90,6 +90,22 @@ enum disruption knob_disruption(const struct knob_kind *kind, const json_t *to)
     return json_object_get(to, "driverinit") != NULL ? DISRUPTION_DRIVER_RELOAD : DISRUPTION_NONE;
 }
 
+const struct knob_kind *knob_base(const struct knob_kind *kind)
+{
+    bool stands = strcmp(kind->name, "tc.class") == 0 || strcmp(kind->name, "tc.red") == 0;
+    return stands ? knob_kind_get("tc.qdisc") : NULL;
+}
+
+/* htb has no change operation (sch_htb.c), ets has. */
+bool knob_changes_in_place(const struct knob_kind *kind, const json_t *from, const json_t *to)
+{
+    const char *was = json_string_value(json_object_get(from, "kind"));
+    const char *will = json_string_value(json_object_get(to, "kind"));
+    if (strcmp(kind->name, "tc.qdisc") != 0)
+        return true;
+    return was != NULL && will != NULL && strcmp(was, "ets") == 0 && strcmp(will, "ets") == 0;
+}
+
 static int compare_ids(const struct knob_kind *kind, const char *a, const char *b)
 {
     int order = strcmp(a, b);

@@ -47,6 +47,14 @@ const struct knob_kind *knob_kind_get(const char *name); /* NULL = unknown */
 /* Of one change: what it takes until the value is in effect. to NULL: a removal. */
 enum disruption knob_disruption(const struct knob_kind *kind, const json_t *to);
 
+/* What a knob of the kind stands on, of the same subject, by its id KNOB_BASE_ID: classes and their
+ * queues on the scheduler. NULL: on nothing. */
+#define KNOB_BASE_ID "root"
+const struct knob_kind *knob_base(const struct knob_kind *kind);
+/* Whether the change leaves what stands on the knob alone; false: it is made anew, and all that
+ * stands on it goes with the old one. */
+bool knob_changes_in_place(const struct knob_kind *kind, const json_t *from, const json_t *to);
+
 /* Key order: rank, subject, id (the kind's first_id before all others). */
 int knob_compare(const struct knob_kind *ka, const char *sa, const char *ia,
                  const struct knob_kind *kb, const char *sb, const char *ib);

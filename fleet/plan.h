@@ -171,10 +171,15 @@ struct plan_steps {
     size_t room; /* private */
 };
 
+/* The order of plan_diff()'s steps; 0: the same op of the same knob. */
+int plan_step_compare(const struct plan_step *a, const struct plan_step *b);
+
 /*
- * Removals (reverse rank), then changes, then additions (by rank). Removed is what the state
+ * Removals (reverse rank), then changes, then additions (by rank); changes of what stands on
+ * something else (knob_base()) are among the additions. Removed is what the state
  * shows as ours, of a kind with is_set, and the plan does not have. Observe-only knobs and knobs
- * that are equal give no step. from == NULL in a CHANGE cannot be: an unreadable knob that the
+ * that are equal give no step, but a CHANGE from and to the same value where what they stand on is
+ * made anew (knob_base()). from == NULL in a CHANGE cannot be: an unreadable knob that the
  * plan wants is ERR_UNAVAILABLE naming it and the problem.
  */
 ERR_MUST_CHECK enum err_code plan_diff(const struct plan *plan, const struct state *state,

@@ -60,12 +60,26 @@ static enum err_code add_removal(struct plan_steps *steps, const struct state_kn
     return add_step(steps, &step, err);
 }
 
-/* is == NULL: the state does not have the knob. */
+/* Whether what the knob stands on will be made anew: the kernel takes all that is there along. */
+static bool is_renewed(const struct plan *plan, const struct state *state,
+                       const struct plan_knob *want)
+{
+    const struct knob_kind *base = knob_base(want->kind);
+    if (base == NULL)
+        return false;
+    const struct plan_knob *to = plan_knob_get(plan, base, want->subject, KNOB_BASE_ID);
+    const struct state_knob *from = state_get(state, base, want->subject, KNOB_BASE_ID);
+    const json_t *value = from == NULL ? NULL : state_knob_value(from);
+    return to != NULL && !to->observe_only && value != NULL && !json_equal(value, to->want) &&
+           !knob_changes_in_place(base, value, to->want);
+}
+
+/* is == NULL: the state does not have the knob. What is equal but renewed is set again. */
 static enum err_code add_wanted(struct plan_steps *steps, const struct plan_knob *want,
-                                const struct state_knob *is, struct err *err)
+                                const struct state_knob *is, bool renewed, struct err *err)
 {
     const json_t *value = is == NULL ? NULL : state_knob_value(is);
-    if (want->observe_only || (value != NULL && json_equal(value, want->want)))
+    if (want->observe_only || (value != NULL && json_equal(value, want->want) && !renewed))
         return ERR_OK;
     if (value == NULL && is != NULL && is->problem[0] != '\0')
         return err_set(err, ERR_UNAVAILABLE, "%s %s%s%s cannot be read: %s", want->kind->name,
@@ -90,14 +104,28 @@ static bool is_removable(const struct state_knob *is)
     return is->kind->is_set && is->owner == KNOB_OWNER_STELLAR && state_knob_value(is) != NULL;
 }
 
-/* Removals in reverse order of keys, then changes, then additions. */
+/* A change of what stands on something belongs to the additions: it may need one of them. */
+static enum step_op phase_of(const struct plan_step *step)
+{
+    return step->op == STEP_CHANGE && knob_base(step->kind) != NULL ? STEP_ADD : step->op;
+}
+
+int plan_step_compare(const struct plan_step *a, const struct plan_step *b)
+{
+    enum step_op phase = phase_of(a);
+    if (phase != phase_of(b))
+        return phase < phase_of(b) ? -1 : 1;
+    int order = knob_compare(a->kind, a->subject, "", b->kind, b->subject, "");
+    if (order == 0 && a->op != b->op)
+        return a->op < b->op ? -1 : 1; /* those of one op go together (dp.h, apply_run) */
+    if (order == 0)
+        order = knob_compare(a->kind, a->subject, a->id, b->kind, b->subject, b->id);
+    return phase == STEP_REMOVE ? -order : order;
+}
+
 static int compare_steps(const void *a, const void *b)
 {
-    const struct plan_step *x = a, *y = b;
-    if (x->op != y->op)
-        return x->op < y->op ? -1 : 1;
-    int order = knob_compare(x->kind, x->subject, x->id, y->kind, y->subject, y->id);
-    return x->op == STEP_REMOVE ? -order : order;
+    return plan_step_compare(a, b);
 }
 
 enum err_code plan_diff(const struct plan *plan, const struct state *state, struct plan_steps *out,
@@ -114,7 +142,8 @@ enum err_code plan_diff(const struct plan *plan, const struct state *state, stru
                                                 is->subject, is->id);
         enum err_code code = ERR_OK;
         if (order <= 0)
-            code = add_wanted(&steps, want, order == 0 ? is : NULL, err);
+            code = add_wanted(&steps, want, order == 0 ? is : NULL,
+                              order == 0 && is_renewed(plan, state, want), err);
         else if (is_removable(is))
             code = add_removal(&steps, is, err);
         if (code != ERR_OK)

@@ -216,8 +216,12 @@ ets() { # ETS
     plan ets "$CLSACT" "$(knob tc.qdisc root "$1")" "$(queue 2 65536)" "$(flow 26 26 '{"class":"5e11:2"}')"
 }
 ets "$ETS"
-ok "ets: a plan puts it in htb's place" apply ets
-ok "ets: and makes of the queues what it wants" apply ets
+plan htb "$CLSACT" "$(knob tc.qdisc root '{"default_class":"5e11:ffff","handle":"5e11:","kind":"htb"}')" \
+    "$(class fffe $((100 * G)) $((100 * G)) '')" "$(class 2 $G $((100 * G)) fffe)" "$(queue 2 65536)"
+ok "ets: before it there is htb, with a queue of the same number" apply htb
+ok "ets: a plan puts it in htb's place, and the queue on it again" apply ets
+ok "ets: and back" apply htb
+ok "ets: again" apply ets
 is "ets: tc shows it" "$(tc -j qdisc show dev solar0 root | jq -c '.[0]|[.kind,.handle,.options.bands,.options.strict,.options.quanta]')" \
     '["ets","5e11:",3,1,[90840,60560]]'
 is "ets: and the priorities" "$(tc -j qdisc show dev solar0 root | jq -c '.[0].options.priomap')" \

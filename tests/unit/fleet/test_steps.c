@@ -81,6 +81,98 @@ static void steps_remove_then_change_then_add(void **unused)
     assert_int_equal(steps.items[3].disruption, DISRUPTION_LINK_RESET);
 }
 
+#define HTB  "{'default_class':'5e11:ffff','handle':'5e11:','kind':'htb'}"
+#define ETS  "{'bands':2,'handle':'5e11:','kind':'ets','priomap':[0],'quanta':[1514],'strict':1}"
+#define ETS2 "{'bands':2,'handle':'5e11:','kind':'ets','priomap':[0],'quanta':[3028],'strict':1}"
+#define RED  "{'ecn':true,'limit_bytes':9,'max_bytes':8,'min_bytes':4,'probability_permyriad':1}"
+
+/* The steps from a port with scheduler `is`, a queue and a class to one with `want` and both. */
+static void diff_of_scheduler(const char *is, const char *want, struct plan_steps *out)
+{
+    struct err err = ERR_INIT;
+    OWN(plan) struct plan *plan = NULL;
+    OWN_STATE struct state state;
+    state_init(&state);
+    assert_ok(plan_new("n1", 7, &plan, &err));
+    for (int port = 0; port < 2; port++) { /* of the other one nothing changes */
+        const char *subject = port == 0 ? "p/0" : "q/0";
+        add(plan, "tc.qdisc", subject, "root", port == 0 ? want : HTB);
+        add(plan, "tc.class", subject, "5e11:2", "{'rate_bps':5}");
+        add(plan, "tc.red", subject, "5e11:2", RED);
+        add(plan, "tc.flower", subject, "egress/2", "{}");
+        if (is != NULL || port == 1)
+            state_put(&state, "tc.qdisc", subject, "root", port == 0 ? is : HTB,
+                      KNOB_OWNER_STELLAR);
+        state_put(&state, "tc.class", subject, "5e11:2", "{'rate_bps':5}", KNOB_OWNER_STELLAR);
+        state_put(&state, "tc.red", subject, "5e11:2", RED, KNOB_OWNER_STELLAR);
+        state_put(&state, "tc.flower", subject, "egress/2", "{}", KNOB_OWNER_STELLAR);
+    }
+    assert_ok(plan_seal(plan, &err));
+    state_seal(&state);
+    assert_ok(plan_diff(plan, &state, out, &err));
+}
+
+static void what_stands_on_a_new_scheduler_is_set_again(void **unused)
+{
+    (void)unused;
+    static const char *const pairs[][2] = {
+        {HTB, ETS}, {ETS, HTB}, {HTB, "{'default_class':'5e11:1','handle':'5e11:','kind':'htb'}"}};
+    const char *wanted[] = {"change tc.qdisc p/0 root", "change tc.class p/0 5e11:2",
+                            "change tc.red p/0 5e11:2"};
+    for (size_t pair = 0; pair < 3; pair++) {
+        OWN_STEPS struct plan_steps steps = {0};
+        diff_of_scheduler(pairs[pair][0], pairs[pair][1], &steps);
+        assert_int_equal(steps.count, 3);
+        for (size_t i = 0; i < steps.count; i++) {
+            char text[256];
+            plan_step_describe(&steps.items[i], text, sizeof(text));
+            assert_string_equal(text, wanted[i]);
+        }
+        assert_true(json_equal(steps.items[2].from, steps.items[2].to));
+    }
+}
+
+static void a_queue_follows_the_class_that_it_needs(void **unused)
+{
+    (void)unused;
+    struct err err = ERR_INIT;
+    OWN(plan) struct plan *plan = NULL;
+    OWN_STATE struct state state;
+    OWN_STEPS struct plan_steps steps = {0};
+    state_init(&state);
+    assert_ok(plan_new("n1", 7, &plan, &err));
+    add(plan, "tc.qdisc", "p/0", "root", HTB);
+    add(plan, "tc.class", "p/0", "5e11:1", "{'rate_bps':5}");
+    add(plan, "tc.class", "p/0", "5e11:2", "{'rate_bps':5}");
+    add(plan, "tc.red", "p/0", "5e11:1", RED);
+    add(plan, "tc.red", "p/0", "5e11:2", RED);
+    assert_ok(plan_seal(plan, &err));
+    state_put(&state, "tc.qdisc", "p/0", "root", ETS, KNOB_OWNER_STELLAR);
+    state_put(&state, "tc.red", "p/0", "5e11:2", RED, KNOB_OWNER_STELLAR);
+    state_seal(&state);
+    assert_ok(plan_diff(plan, &state, &steps, &err));
+    const char *wanted[] = {"change tc.qdisc p/0 root", "add tc.class p/0 5e11:1",
+                            "add tc.class p/0 5e11:2", "change tc.red p/0 5e11:2",
+                            "add tc.red p/0 5e11:1"};
+    assert_int_equal(steps.count, 5);
+    for (size_t i = 0; i < steps.count; i++) {
+        char text[256];
+        plan_step_describe(&steps.items[i], text, sizeof(text));
+        assert_string_equal(text, wanted[i]);
+    }
+}
+
+static void what_stands_on_a_scheduler_that_lives_on_is_left_alone(void **unused)
+{
+    (void)unused;
+    OWN_STEPS struct plan_steps same = {0}, shares = {0};
+    diff_of_scheduler(HTB, HTB, &same);
+    assert_int_equal(same.count, 0);
+    diff_of_scheduler(ETS, ETS2, &shares);
+    assert_int_equal(shares.count, 1);
+    assert_string_equal(shares.items[0].kind->name, "tc.qdisc");
+}
+
 static void an_unreadable_wanted_knob_stops_the_diff(void **unused)
 {
     (void)unused;
@@ -193,6 +285,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_remove_then_change_then_add),
+        cmocka_unit_test(what_stands_on_a_new_scheduler_is_set_again),
+        cmocka_unit_test(a_queue_follows_the_class_that_it_needs),
+        cmocka_unit_test(what_stands_on_a_scheduler_that_lives_on_is_left_alone),
         cmocka_unit_test(an_unreadable_wanted_knob_stops_the_diff),
         cmocka_unit_test(undoing_a_step_twice_gives_the_step),
         cmocka_unit_test(steps_survive_json),
