@@ -242,6 +242,55 @@ is "ets: other shares are one change" "$(steps ets '[.[]|[.op,.kind]]')" '[["cha
 ok "ets: of the one that lives" apply ets
 is "ets: to the new shares" "$(tc -j qdisc show dev solar0 root | jq -c '.[0].options.quanta')" '[30280,60560]'
 is "ets: whose queue stays" "$(red_shown 5e11:2 .packets)" "$sent"
+# ---- the shares of ets under a bottleneck: the plan's own filters and numbers, below a shaped link that is made by hand
+# (the test NIC's wire takes all at once). The NIC counts what left it, by its own table of DSCPs.
+share_flow() { # LABEL DSCP CLASS
+    knob tc.flower "egress/$1" "{\"actions\":[{\"class\":\"5e11:$3\"}],\"cookie\":\"$(printf '53544c52%08x0011223344556677' "$1")\",\"hw\":\"no\",\"match\":{\"dscp\":$2,\"dst_port\":5001,\"eth_type\":\"ipv4\",\"ip_proto\":\"udp\"}}"
+}
+plan shares "$CLSACT" "$(knob tc.qdisc root "$(echo "$ETS" | sed 's/90840/30280/')")" "$(share_flow 26 26 2)" "$(share_flow 10 10 3)"
+ok "shares: a plan of two flows, one part to two" apply shares
+made=$(tc -j qdisc show dev solar0 root | jq -r '.[0].options|"bands \(.bands) strict \(.strict) quanta \(.quanta|map(tostring)|join(" ")) priomap \(.priomap|map(tostring)|join(" "))"')
+tc qdisc del dev solar0 root
+tc qdisc add dev solar0 root handle 1: tbf rate 5mbit burst 16kb latency 1s
+# shellcheck disable=SC2086
+ok "shares: its numbers below a link of 5 Mb/s" tc qdisc add dev solar0 parent 1:1 handle 5e11: ets $made
+dcb app replace dev solar0 dscp-prio 26:3 10:1
+sent_of() { counter solar0 "tx_prio$1_packets"; }
+cat >$WORK/flood.py <<'END'
+import socket, sys, time
+flows = []
+for tos in (26 << 2, 10 << 2):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"solar0")
+    s.bind(("10.9.0.1", 0))
+    s.connect(("10.9.0.2", 5001))
+    s.setblocking(False)
+    flows.append(s)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    for s in flows:
+        try:
+            s.send(bytes(1400))
+        except (BlockingIOError, ConnectionRefusedError):
+            pass
+END
+shares() { # what DSCP 26 got of both, in per cent, from when both queues are full
+    python3 $WORK/flood.py 10 &
+    flood=$!
+    sleep 1
+    three=$(sent_of 3) one=$(sent_of 1)
+    sleep 8
+    three=$(($(sent_of 3) - three)) one=$(($(sent_of 1) - one))
+    wait $flood
+    echo "# shares: $three and $one packets" >&2
+    echo $((100 * three / (three + one + 1)))
+}
+got=$(shares)
+ok "shares: the smaller one is a third within a tenth ($got %)" awk -v g="$got" 'BEGIN { exit !(g >= 30 && g <= 36) }'
+tc qdisc del dev solar0 root
+dcb app flush dev solar0 dscp-prio
+
 plan bad "$(knob tc.qdisc root "$(echo "$ETS" | sed 's/"bands":3/"bands":17/')")"
 refused "ets: more bands than the kernel has are refused" "bands.*range" dpctl check $WORK/bad
 
