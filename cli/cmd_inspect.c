@@ -1,12 +1,15 @@
 /*
  * cli/cmd_inspect.c - stellarctl inspect: what files say, by the server's readers.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/own.h"
 #include "cli/body.h"
 #include "cli/command.h"
 #include "cli/view.h"
+
+#define NAME_MAX_SHOWN 1024 /* bytes of "ARCHIVE: PATH"; the rest is cut */
 
 static const struct view findings_view = {
     .name = "rule",
@@ -43,6 +46,48 @@ static bool add_rows(json_t *rows, const char *file, const json_t *evidence)
     return true;
 }
 
+/* The rows of one file of an archive; what nobody knows is counted in *unknown. */
+static bool add_member_rows(json_t *rows, const char *archive, const json_t *file, size_t *unknown)
+{
+    const char *path = json_string_value(json_object_get(file, "path"));
+    const char *state = json_string_value(json_object_get(file, "state"));
+    if (path == NULL || state == NULL)
+        return true;
+    char name[NAME_MAX_SHOWN];
+    snprintf(name, sizeof(name), "%s: %s", archive, path);
+    if (strcmp(state, "unknown") == 0) {
+        ++*unknown;
+        return true;
+    }
+    if (strcmp(state, "read") == 0)
+        return add_rows(rows, name, json_object_get(file, "evidence"));
+    return json_array_append_new(rows, json_pack("{s:s,s:s,s:s+}", "file", name, "kind", "-",
+                                                 "message", "not read: ", state)) == 0;
+}
+
+static bool add_archive_rows(json_t *rows, const char *archive, const json_t *document)
+{
+    const json_t *files = json_object_get(document, "files");
+    size_t unknown = 0;
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        if (!add_member_rows(rows, archive, json_array_get(files, i), &unknown))
+            return false;
+    }
+    bool cut = json_is_true(json_object_get(document, "truncated"));
+    char message[128];
+    snprintf(message, sizeof(message), "%zu of its files nobody knows%s", unknown,
+             cut ? "; it was not read to its end" : "");
+    return (unknown == 0 && !cut) ||
+           json_array_append_new(rows, json_pack("{s:s,s:s,s:s}", "file", archive, "kind",
+                                                 "archive", "message", message)) == 0;
+}
+
+static bool is_archive(const json_t *document)
+{
+    const char *kind = json_string_value(json_object_get(document, "kind"));
+    return kind != NULL && strcmp(kind, "archive") == 0;
+}
+
 static enum exit_code inspect_one(struct context *context, const char *path, json_t *rows,
                                   json_t *documents)
 {
@@ -56,9 +101,10 @@ static enum exit_code inspect_one(struct context *context, const char *path, jso
     enum exit_code code = context_call(context, &call, &reply);
     if (code != EXIT_DONE || reply.printed)
         return code;
-    if (!add_rows(rows, path, reply.json) ||
-        json_array_append_new(documents,
-                              json_pack("{s:s,s:O}", "file", path, "evidence", reply.json)) != 0) {
+    bool added = is_archive(reply.json) ? add_archive_rows(rows, path, reply.json)
+                                        : add_rows(rows, path, reply.json);
+    if (!added || json_array_append_new(documents, json_pack("{s:s,s:O}", "file", path, "evidence",
+                                                             reply.json)) != 0) {
         (void)err_nomem(&err);
         return context_fail(context, &err);
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "fleet/evidence/evidence.h"
+#include "server/bundle.h"
 
 struct job {
     void (*fn)(void *arg);
@@ -38,6 +39,16 @@ static bool take(struct inspector *inspector, struct job *out)
     return found;
 }
 
+static void inspect_bundle(struct request *request, const char *body, size_t len)
+{
+    struct err err = ERR_INIT;
+    json_t *document = NULL;
+    if (bundle_read(body, len, &document, &err) != ERR_OK)
+        request_reply_err(request, &err);
+    else
+        request_reply_json(request, 200, document, NULL, NULL);
+}
+
 static void inspect(void *arg)
 {
     struct request *request = arg;
@@ -47,6 +58,8 @@ static void inspect(void *arg)
     const char *body = request_body(request, &len);
     if (request_cancelled(request)) /* nobody waits for it any more */
         request_reply_problem(request, 503, "stopping", NULL, NULL, "the server is stopping");
+    else if (body != NULL && bundle_is(body, len))
+        inspect_bundle(request, body, len);
     else if (evidence_read(NULL, body != NULL ? body : "", body != NULL ? len : 0, &evidence,
                            &err) != ERR_OK)
         request_reply_err(request, &err);

@@ -61,6 +61,8 @@ enum err_code evidence_read(const char *name, const char *bytes, size_t len, str
         .command = {.at = "", .len = 0},
         .out = e,
     };
+    if (name != NULL)
+        job_name(&job, name);
     e->line_count = lines.count;
     e->truncated = lines.truncated;
     job_walk(&job);

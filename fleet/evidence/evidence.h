@@ -90,8 +90,10 @@ struct evidence {
 };
 
 /*
- * `name` (may be NULL) is for messages only. *out is owned by the caller. ERR_LIMIT (over
- * EVIDENCE_BYTES_MAX), ERR_NOMEM. A file that nobody recognises is ERR_OK with kind "unknown".
+ * `name` (may be NULL) is for messages, and for the subject where it is a command as sosreport
+ * writes it ("ethtool_-S_eth0"); it never decides the kind. *out is owned by the caller. ERR_LIMIT
+ * (over EVIDENCE_BYTES_MAX), ERR_NOMEM. A file that nobody recognises is ERR_OK with kind
+ * "unknown".
  */
 ERR_MUST_CHECK enum err_code evidence_read(const char *name, const char *bytes, size_t len,
                                            struct evidence **out, struct err *err);

@@ -43,7 +43,8 @@ struct evidence_job {
         command;         /* the last prompt's or echoed command, without the prompt; empty = none */
     size_t command_line; /* index of its line */
     struct slice
-        heading; /* "=== eth0 ===": the interface that a line of its own names since then */
+        heading;     /* "=== eth0 ===": the interface that a line of its own names since then */
+    char named[128]; /* the command that the file's name is, where it is one */
     char subject[EVIDENCE_SUBJECT_MAX]; /* of the facts that are put; readers set it */
     struct evidence *out;
     bool nomem;
@@ -65,6 +66,10 @@ extern const struct evidence_reader *const evidence_readers[]; /* NULL-terminate
 void job_walk(struct evidence_job *job);
 /* What several samples in one file say together; after the walk. */
 void job_growth(struct evidence_job *job);
+
+/* "sos_commands/networking/ethtool_-S_eth0" is the command in front of the first line, for the
+ * subject alone; other names are none. Before the walk. */
+void job_name(struct evidence_job *job, const char *name);
 
 /* The text of line i; empty behind the end. */
 struct slice job_line(const struct evidence_job *job, size_t i);

@@ -244,6 +244,18 @@ bool job_command_has(const struct evidence_job *job, const char *text)
     return slice_has(job->command, text);
 }
 
+void job_name(struct evidence_job *job, const char *name)
+{
+    const char *slash = strrchr(name, '/'), *base = slash != NULL ? slash + 1 : name;
+    if (strstr(base, "_-") == NULL || strlen(base) >= sizeof(job->named))
+        return;
+    slice_copy(slice_of(base), job->named, sizeof(job->named));
+    for (char *c = job->named; *c != '\0'; c++)
+        *c = *c == '_' || *c == '\t' ? ' ' : *c;
+    if (is_program(slice_of(job->named)))
+        job->command = slice_of(job->named);
+}
+
 static void begin_section(struct evidence_job *job, const struct evidence_reader *reader, size_t i)
 {
     struct evidence *e = job->out;
