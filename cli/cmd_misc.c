@@ -93,6 +93,17 @@ enum exit_code cmd_audit_verify(struct context *context, const struct arguments 
     return code == EXIT_DONE && json_is_false(valid) ? EXIT_REFUSED : code;
 }
 
+enum exit_code cmd_incident_acknowledge(struct context *context, const struct arguments *arguments)
+{
+    struct err err = ERR_INIT;
+    struct call call;
+    if (body_call("POST", "/v1/incidents/{incident}:acknowledge", &call, &err) != ERR_OK)
+        return context_fail(context, &err);
+    call_add(&call, OPERATION_PATH, "incident", arguments->words[0]);
+    call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
+    return show_call(context, &call, NULL);
+}
+
 static enum exit_code node_call(struct context *context, const struct arguments *arguments,
                                 const char *path)
 {

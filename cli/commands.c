@@ -83,6 +83,8 @@ const struct command commands[] = {
      WORDS(1, 1), WORDS_NONE, false, cmd_campaign_resume},
     {"campaign cancel", "CAMPAIGN", "end it; what is being flashed goes on to its end", NULL,
      OPTIONS(OPTION_REASON), WORDS(1, 1), WORDS_NONE, false, cmd_campaign_cancel},
+    {"incident acknowledge", "INCIDENT", "say why an incident may stand", NULL,
+     OPTIONS(OPTION_REASON), WORDS(1, 1), WORDS_NONE, false, cmd_incident_acknowledge},
     {"wait", "generation N|current", "wait until every node has applied a generation",
      "Exit status 1 when --timeout passes before.", .option_count = 0, WORDS(2, 2), WORDS_NONE,
      false, cmd_wait},

@@ -270,6 +270,8 @@ enum err_code series_open(const struct series_config *config, struct series **ou
     series->picture.node_names.max = config->nodes_max != 0 ? config->nodes_max : SERIES_NODES_MAX;
     series->failed = config->failed;
     series->failed_arg = config->failed_arg;
+    series->stored = config->stored;
+    series->stored_arg = config->stored_arg;
     enum err_code code = init(series, err);
     for (int i = 0; i < SERIES_TIER_COUNT; i++)
         series->files[i].fd = -1;

@@ -54,6 +54,11 @@ struct series_config {
      */
     void (*failed)(void *arg, const struct err *err);
     void *failed_arg;
+    /* Each batch when it was stored, once, before its answer; now_us is of our clock. On the
+     * writing thread, which queries wait for: it may not call the series. NULL = nobody. */
+    void (*stored)(void *arg, const char *node, const struct telemetry_batch *batch,
+                   int64_t now_us);
+    void *stored_arg;
 };
 #define SERIES_KEEP_RAW_US    (INT64_C(6) * 3600 * 1000000)
 #define SERIES_KEEP_MINUTE_US (INT64_C(14) * 86400 * 1000000)

@@ -90,6 +90,8 @@ static void commit(struct series *series, struct series_job *jobs, size_t count,
             if (telemetry_decode(job->data, job->len, &series->batch, NULL) != ERR_OK ||
                 series_fold(&series->roller, job->number, &series->batch, NULL) != ERR_OK)
                 series->stats.failed_writes++;
+            if (series->stored != NULL)
+                series->stored(series->stored_arg, job->node, &series->batch, now_us);
             node->heard_us = now_us;
             series->stats.batches++;
             series->stats.samples += job->receipt.samples;

@@ -160,6 +160,9 @@ struct series {
     int64_t keep_us[SERIES_TIER_COUNT], raw_bytes_max;
     void (*failed)(void *arg, const struct err *err); /* NULL = nobody wants to hear it */
     void *failed_arg;
+    void (*stored)(void *arg, const char *node, const struct telemetry_batch *batch,
+                   int64_t now_us);
+    void *stored_arg;
     pthread_t writer, reader;
     bool threads;
     pthread_mutex_t queue_lock;

@@ -404,3 +404,26 @@ int64_t health_fact(const struct health *health, const struct health_subject *su
         health_datum_find(health_slot_find(health, subject), health_input(health->book, input));
     return datum == NULL || !datum->is_known ? HEALTH_NONE : datum->value;
 }
+
+void health_port_of(const struct health *health, const struct health_subject *subject,
+                    char out[PORT_ID_SIZE])
+{
+    const struct health_wire *found = NULL;
+    size_t count = 0;
+    out[0] = '\0';
+    if (subject->kind == TELEMETRY_PORT || subject->kind == TELEMETRY_PRIORITY)
+        text_copy(out, PORT_ID_SIZE, subject->device);
+    if (subject->kind != TELEMETRY_RDMA && subject->kind != TELEMETRY_QP)
+        return;
+    for (size_t i = 0; i < health->wire_count; i++) {
+        const struct health_wire *wire = &health->wires[i];
+        bool is_number = subject->kind == TELEMETRY_QP || wire->number == subject->number;
+        if (!is_number || strcmp(wire->rdma_device, subject->device) != 0)
+            continue;
+        found = wire;
+        count++;
+    }
+    /* A queue pair does not say which of its device's ports it is on. */
+    if (count == 1)
+        text_copy(out, PORT_ID_SIZE, found->port);
+}

@@ -140,6 +140,9 @@ void health_rdma_clear(struct health *health);
 ERR_MUST_CHECK enum err_code health_rdma_port(struct health *health, const char *rdma_device,
                                               uint32_t number, const char *port, struct err *err);
 
+/* What a PCIe link gives, in percent of what it can; HEALTH_NONE = one of the four is unknown. */
+int64_t health_pcie_share(int64_t gen, int64_t lanes, int64_t gen_max, int64_t lanes_max);
+
 /* The latest value of a fact; HEALTH_NONE = it is not known. */
 int64_t health_fact(const struct health *health, const struct health_subject *subject,
                     const char *input);
@@ -168,6 +171,12 @@ ERR_MUST_CHECK enum err_code health_restore(struct health *health, const struct 
  * device. false = stop. */
 typedef bool health_status_fn(void *arg, const struct health_status *status);
 void health_each(const struct health *health, health_status_fn *fn, void *arg);
+
+/* Those alone that are raised; cheap. */
+void health_each_raised(const struct health *health, health_status_fn *fn, void *arg);
+/* The port that a subject is, is a part of, or whose RDMA device it is of; "" = unknown. */
+void health_port_of(const struct health *health, const struct health_subject *subject,
+                    char out[PORT_ID_SIZE]);
 
 struct health_counts {
     size_t states[HEALTH_STATE_COUNT]; /* of rules on subjects, as health_each() tells them */

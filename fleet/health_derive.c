@@ -12,8 +12,8 @@
 const char *const health_derived_from[] = {
     "link_gen", "link_gen_max", "link_width_lanes", "link_width_max_lanes",
     "vectors",  "rx_pause",     "tx_pause",         "ecn_marked_packets",
-    "cnp_sent", "cnp_handled",  "rx_ecn_marked",    LATENCY,
-    NULL,
+    "cnp_sent", "cnp_handled",  "rx_ecn_marked",    "gid_index",
+    LATENCY,    NULL,
 };
 
 static int64_t value_of(const struct health *health, const struct health_slot *slot,
@@ -66,15 +66,21 @@ static int64_t lane_mbps(int64_t gen)
     return gen >= 1 && gen < (int64_t)(sizeof(mbps) / sizeof(mbps[0])) ? mbps[gen] : 0;
 }
 
+int64_t health_pcie_share(int64_t gen, int64_t lanes, int64_t gen_max, int64_t lanes_max)
+{
+    int64_t is = lane_mbps(gen), can = lane_mbps(gen_max);
+    if (is == 0 || can == 0 || lanes < 1 || lanes_max < 1 || lanes > 32 || lanes_max > 32)
+        return HEALTH_NONE;
+    return is * lanes * 100 / (can * lanes_max);
+}
+
 static enum err_code derive_pcie(struct health *health, struct health_slot *slot, struct err *err)
 {
-    int64_t lanes = value_of(health, slot, "link_width_lanes");
-    int64_t lanes_max = value_of(health, slot, "link_width_max_lanes");
-    int64_t is = lane_mbps(value_of(health, slot, "link_gen"));
-    int64_t can = lane_mbps(value_of(health, slot, "link_gen_max"));
-    if (is == 0 || can == 0 || lanes < 1 || lanes_max < 1 || lanes > 32 || lanes_max > 32)
-        return ERR_OK;
-    return put_value(health, slot, "link_share_percent", is * lanes * 100 / (can * lanes_max), err);
+    int64_t share = health_pcie_share(
+        value_of(health, slot, "link_gen"), value_of(health, slot, "link_width_lanes"),
+        value_of(health, slot, "link_gen_max"), value_of(health, slot, "link_width_max_lanes"));
+    return share == HEALTH_NONE ? ERR_OK
+                                : put_value(health, slot, "link_share_percent", share, err);
 }
 
 static enum err_code derive_irq(struct health *health, struct health_slot *slot, struct err *err)

@@ -424,6 +424,20 @@ void health_each(const struct health *health, health_status_fn *fn, void *arg)
     }
 }
 
+void health_each_raised(const struct health *health, health_status_fn *fn, void *arg)
+{
+    for (size_t i = 0; i < health->track_count; i++) {
+        const struct health_track *track = &health->tracks[i];
+        const struct health_status status = {.rule = &health_rules[track->rule],
+                                             .subject = track->subject,
+                                             .state = track->state,
+                                             .value = track->value,
+                                             .since_us = track->since_us};
+        if (track->state >= HEALTH_WARNING && !fn(arg, &status))
+            return;
+    }
+}
+
 static bool count_one(void *arg, const struct health_status *status)
 {
     ((struct health_counts *)arg)->states[status->state]++;

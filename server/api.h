@@ -69,6 +69,17 @@ void api_inventory_cpus(struct request *request);
 /* api_findings.c */
 void api_compat_get(struct request *request);
 void api_health_inspect(struct request *request);
+/* api_health.c */
+void api_health_get(struct request *request);
+void api_node_health(struct request *request);
+/* api_incidents.c */
+void api_incidents_list(struct request *request);
+void api_incident_get(struct request *request);
+void api_incident_acknowledge(struct request *request);
+/* api_exclusions.c */
+void api_exclusions_list(struct request *request);
+void api_exclusion_post(struct request *request);
+void api_exclusion_delete(struct request *request);
 void api_node_findings(struct request *request);
 void api_node_release(struct request *request);
 void api_findings_list(struct request *request);

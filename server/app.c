@@ -24,6 +24,7 @@
 #include "server/backups.h"
 #include "server/denials.h"
 #include "server/enrol.h"
+#include "server/health.h"
 #include "server/identity.h"
 #include "server/images.h"
 #include "server/inspector.h"
@@ -39,6 +40,8 @@ static void on_event(void *arg, const struct db_event *event)
 {
     struct app *app = arg;
     event_hub_add(app->events, event);
+    if (strncmp(event->kind, "node.", 5) == 0 || strncmp(event->kind, "fabric.", 7) == 0)
+        app->health_poked = true;
 }
 
 static uint64_t rights_version(void *arg)
@@ -165,7 +168,12 @@ static enum err_code open_series(struct app *app, const char *data_dir, struct e
     char path[APP_PATH_MAX];
     struct series_stats stats;
     const struct series_config config = {
-        .dir = path, .clock = app->clock, .failed = on_series_failed};
+        .dir = path,
+        .clock = app->clock,
+        .failed = on_series_failed,
+        .stored = health_desk_stored,
+        .stored_arg = app->health,
+    };
     snprintf(path, sizeof(path), "%s/telemetry", data_dir);
     enum err_code code = series_open(&config, &app->series, err);
     if (code != ERR_OK)
@@ -325,6 +333,8 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     if (code == ERR_OK)
         code = backups_new(app, config->data_dir, &app->backups, err);
     if (code == ERR_OK)
+        code = health_desk_new(app, &app->health, err);
+    if (code == ERR_OK)
         code = open_series(app, config->data_dir, err);
     if (code == ERR_OK)
         auth_set_rates(app->auth, config->rate_token, config->rate_tenant);
@@ -371,6 +381,7 @@ void app_free(struct app *app)
     }
     backups_stop(app->backups);
     series_close(app->series);
+    health_desk_free(app->health);
     db_close(app->db);
     event_hub_free(app->events); /* its thread asks auth for the rights of those who listen */
     effects_drop(&app->effects);

@@ -34,6 +34,7 @@ struct assets;
 struct backups;
 struct series;
 struct denials;
+struct health_desk;
 struct images;
 struct inspector;
 struct rollout_ticker;
@@ -50,19 +51,21 @@ struct app {
     struct status *status;                   /* any thread */
     struct waiters *waiters;                 /* any thread */
     _Atomic(struct rollout_ticker *) ticker; /* any thread; NULL until the store is open */
-    bool rollouts_queued;     /* writer thread: a write of server/rollouts is on its way */
-    bool campaigns_queued;    /* writer thread: the same of server/campaigns */
-    struct counters counters; /* any thread */
-    struct event_hub *events; /* any thread */
-    struct images *images;    /* any thread */
-    struct backups *backups;  /* any thread */
-    struct series *series;    /* any thread: telemetry, in DATA/telemetry */
-    struct compat *compat;    /* immutable: the hardware rules */
-    struct backoff *joins;    /* any thread: who guesses join tokens */
-    struct certs *certs;      /* any thread */
-    struct tls_ca *ca;        /* any thread */
-    struct tls *tls;          /* any thread; NULL = plain HTTP */
-    struct tls_names names;   /* of our own certificate */
+    bool rollouts_queued;       /* writer thread: a write of server/rollouts is on its way */
+    bool campaigns_queued;      /* writer thread: the same of server/campaigns */
+    struct counters counters;   /* any thread */
+    struct event_hub *events;   /* any thread */
+    struct images *images;      /* any thread */
+    struct backups *backups;    /* any thread */
+    struct series *series;      /* any thread: telemetry, in DATA/telemetry */
+    struct health_desk *health; /* any thread: what the rules make of it */
+    _Atomic bool health_poked;  /* any thread: the server knows something new of nodes */
+    struct compat *compat;      /* immutable: the hardware rules */
+    struct backoff *joins;      /* any thread: who guesses join tokens */
+    struct certs *certs;        /* any thread */
+    struct tls_ca *ca;          /* any thread */
+    struct tls *tls;            /* any thread; NULL = plain HTTP */
+    struct tls_names names;     /* of our own certificate */
 
     struct denials *denials;     /* any thread: refused calls on their way to the audit */
     struct backoff *backoff;     /* any thread: who guesses passwords */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "db/series.h"
+#include "server/health.h"
 #include "fleet/rules.h"
 #include "server/api.h"
 #include "server/backups.h"
@@ -176,6 +177,28 @@ static void add_telemetry(struct text *text, struct app *app)
             series_tier_name((enum series_tier)i), stats.bytes[i]);
 }
 
+static void add_health(struct text *text, struct app *app)
+{
+    struct health_fleet fleet;
+    health_desk_fleet(app->health, &fleet);
+    family(text, "health_nodes", "gauge", "Nodes by grade.");
+    for (int i = 0; i < HEALTH_STATE_COUNT; i++)
+        put(text, "stellar_health_nodes{grade=\"%s\"} %zu\n",
+            health_state_name((enum health_state)i), fleet.grades[i]);
+    family(text, "health_findings", "gauge", "Findings that are raised, without excluded ones.");
+    for (int i = HEALTH_WARNING; i < HEALTH_STATE_COUNT; i++)
+        put(text, "stellar_health_findings{severity=\"%s\"} %zu\n",
+            health_state_name((enum health_state)i), fleet.raised[i]);
+    add(text, "health_findings_excluded", "gauge", "Findings that an exclusion accepts.",
+        (double)fleet.excluded);
+    add(text, "health_changes_pending", "gauge", "Changes of health that wait for the store.",
+        (double)fleet.pending);
+    add(text, "health_changes_lost_total", "counter", "Changes of health without room to wait.",
+        (double)fleet.lost);
+    add(text, "incidents_refused_total", "counter", "Incidents over the limit of open ones.",
+        (double)fleet.refused);
+}
+
 static void add_backups(struct text *text, struct app *app)
 {
     struct backup all[BACKUPS_KEPT_MAX];
@@ -210,6 +233,7 @@ void api_metrics(struct request *request)
     add_nodes(&text, &fleet, status_stale(app->status, app->clock->wall_us(app->clock)));
     add_counters(&text, &app->counters);
     add_campaigns(&text, &app->counters);
+    add_health(&text, app);
     add(&text, "tenants", "gauge", "Tenants.", (double)fleet.tenants);
     add(&text, "placements", "gauge", "Placed jobs.", (double)fleet.placements);
     add(&text, "waiting_requests", "gauge", "Agents and barriers that wait for a change.",

@@ -48,6 +48,9 @@ static const char *const selector[] = {"selector", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
 static const char *const items[] = {"fields", "node", "page_size", "page_token", NULL};
 static const char *const found[] = {"fields", "rule", "severity", "page_size", "page_token", NULL};
+static const char *const incidents[] = {"acknowledged", "fields", "node", "page_size",
+                                        "page_token",   "root",   "rule", "severity",
+                                        "state",        "tenant", NULL};
 static const char *const image[] = {"component", "version", "psid", "sha256",
                                     "name",      "reason",  NULL};
 static const char *const matrix[] = {"component", "verdict", NULL};
@@ -118,6 +121,7 @@ const struct route routes[] = {
     {"GET", "/v1/telemetry/latest", PEOPLE, 0, api_telemetry_latest, "telemetry_latest", latest},
     {"GET", N "/state", STAFF, 0, api_node_state, "node_state", none},
     {"GET", N "/inventory", STAFF, 0, api_node_inventory, "node_inventory", none},
+    {"GET", N "/health", STAFF, 0, api_node_health, "node_health", none},
     {"GET", N "/findings", STAFF, 0, api_node_findings, "node_findings", none},
     {"GET", N "/chains", STAFF, 0, api_node_chains, "node_chains", none},
     {"GET", N "/receipts", STAFF, 0, api_node_receipts, "node_receipts", page},
@@ -170,6 +174,16 @@ const struct route routes[] = {
     {"GET", "/v1/runbooks", STAFF, 0, api_runbooks_list, "runbooks_list", none},
     {"POST", "/v1/runbooks/{runbook}:run", STAFF, ROUTE_JSON | ROUTE_LARGE | ROUTE_SAFE,
      api_runbook_run, "runbook_run", none},
+    {"GET", "/v1/health", STAFF, 0, api_health_get, "health_get", none},
+    {"GET", "/v1/incidents", STAFF | TENANT, 0, api_incidents_list, "incidents_list", incidents},
+    {"GET", "/v1/incidents/{incident}", STAFF | TENANT, 0, api_incident_get, "incident_get", none},
+    {"POST", "/v1/incidents/{incident}:acknowledge", OPS, 0, api_incident_acknowledge,
+     "incident_acknowledge", reason},
+    {"GET", "/v1/exclusions", STAFF, 0, api_exclusions_list, "exclusions_list", page},
+    {"POST", "/v1/exclusions", OPS, ROUTE_JSON | ROUTE_IDEMPOTENT, api_exclusion_post,
+     "exclusion_post", none},
+    {"DELETE", "/v1/exclusions/{exclusion}", OPS, 0, api_exclusion_delete, "exclusion_delete",
+     none},
     {"GET", "/v1/findings", STAFF, 0, api_findings_list, "findings_list", found},
 
     {"GET", "/v1/operations", STAFF, 0, api_operations_list, "operations_list", page},

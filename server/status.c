@@ -280,6 +280,15 @@ size_t status_stale(struct status *status, int64_t now_us)
     return stale;
 }
 
+void status_each(struct status *status,
+                 void (*fn)(void *arg, const char *node, int64_t last_seen_us), void *arg)
+{
+    pthread_rwlock_rdlock(&status->lock);
+    for (size_t i = 0; i < status->count; i++)
+        fn(arg, status->rows[i]->name, atomic_load(&status->rows[i]->last_seen_us));
+    pthread_rwlock_unlock(&status->lock);
+}
+
 bool status_has(struct status *status, const char *node)
 {
     bool found;

@@ -60,6 +60,9 @@ json_t *status_get(struct status *status, const char *node, int64_t now_us, int6
 /* Nodes not heard of for STATUS_STALE_US. */
 size_t status_stale(struct status *status, int64_t now_us);
 bool status_has(struct status *status, const char *node);
+/* Every node by name; last_seen_us 0 = never. Nobody may call the status from fn. */
+void status_each(struct status *status,
+                 void (*fn)(void *arg, const char *node, int64_t last_seen_us), void *arg);
 
 /* The answer of the barrier at this moment; NULL without memory. */
 json_t *status_barrier(struct status *status, int64_t generation, bool *out_applied);

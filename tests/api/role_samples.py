@@ -105,6 +105,35 @@ def own_token(world, who):
     return {"params": {"id": who.id}}
 
 
+def incident(world, _):
+    """Of a queue pair of the tenant's job, whose packets are sent again: one for all callers."""
+    placed(world, None)
+    if not hasattr(world, "incident"):
+        label = must(world.server.get("/v1/tenants/a/placements/nlp_job"), 200).json["label"]
+        for i in range(2):  # later than what else was counted
+            columns = {name: ("stays", 0, [i * by] * 9 + [i * by + by]) for name, by in
+                       (("retransmits", 100), ("tx_packets", 1000000))}
+            body = telemetry.batch([("qp", "mlx5_9", 17, 0, label, columns)],
+                                   start_us=time.time_ns() // 1000 + (5 + 10 * i) * 1000000)
+            must(world.server.call("POST", "/v1/nodes/n1/telemetry", body, telemetry.OCTETS, token=world.agent.token), 200)
+        end = time.monotonic() + CALL_S
+        while not hasattr(world, "incident") and time.monotonic() < end:
+            for item in must(world.server.get("/v1/incidents?rule=retransmission-rate"), 200).json["items"]:
+                world.incident = str(item["id"])
+            time.sleep(0.05)
+    return {"params": {"incident": world.incident}, "query": "?reason=seen"}
+
+
+def exclusion_body(_, __):
+    return {"body": {"subject": "node/n1", "reason": "test",
+                     "expires": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))}}
+
+
+def exclusion(world, who):
+    made = must(world.server.call("POST", "/v1/exclusions", exclusion_body(world, who)["body"]), 201).json
+    return {"params": {"exclusion": str(made["id"])}}
+
+
 def spare_token(world, who):
     """One more of the caller's own."""
     if who.kind == "read":
@@ -320,6 +349,10 @@ SAMPLES = {
                          headers={"Content-Type": "application/octet-stream"}),
     "health_inspect": Sample(b"rx_prio3_pause: 5\n", headers={"Content-Type": "text/plain"}),
     "runbook_run": Sample({"nodes": ["n1"]}),
+    "incident_get": Sample(before=lambda world, who: {"params": incident(world, who)["params"]}),
+    "incident_acknowledge": Sample(before=incident),
+    "exclusion_post": Sample(status=201, before=exclusion_body),
+    "exclusion_delete": Sample(status=204, before=exclusion),
     "image_get": Sample(before=image),
     "image_content": Sample(before=image),
     "image_delete": Sample(status=204, before=image),

@@ -22,12 +22,14 @@ NATURAL = {
     "campaign_cancel": "a state", "flash_report": "the same report is known",
     "image_post": "the same bytes are unchanged", "agent_receipt": "the same receipt is known",
     "agent_enrol": "the same key gets its certificate again", "agent_renew": "the last one counts",
-    "telemetry_post": "the same batch is known",
+    "telemetry_post": "the same batch is known", "incident_acknowledge": "the first one is kept",
     "session_post": "a cookie is given once", "user_password": "the last one counts"}
 ARCHIVE = {"format": "stellar-export", "version": 1,
            "content": {"tenants": [{"name": "imported", "tenant": {}}]}}
 STAGED = {"mode": "staged", "waves": [], "soak": "0s", "confirm": "manual",
           "confirm_timeout": "600s", "wave_deadline": "600s"}
+EXCLUSION = {"subject": "node/n1", "reason": "x",
+             "expires": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86400))}
 CAMPAIGN = {"image": "", "all": True}  # the image is the one of world()
 
 
@@ -68,6 +70,8 @@ CASES = {
     "import": ("/v1/import", lambda n: ARCHIVE, dict(ARCHIVE, content={}), 202,
                operations("import")),
     "backup_post": ("/v1/backups", lambda n: None, None, 202, operations("backup")),
+    "exclusion_post": ("/v1/exclusions", lambda n: EXCLUSION, {**EXCLUSION, "subject": "node/n2"}, 201,
+                       audited("exclusion.create")),
     "user_post": ("/v1/users", user, user(999, role="operator"), 201, audited("user.post")),
     "switches_import": ("/v1/switches:import",
                         lambda n: {"switches": [{"name": f"s{n}", "pfc": True, "ecn": True}]},
