@@ -129,7 +129,8 @@ def shown(state, kinds, b=False):
 
 
 RANK = ["host.modparam", "host.sysctl", "host.thp", "host.file", "devlink.param", "link.mtu", "link.coalesce", "link.arp",
-        "dcb.dcbx", "link.pause", "dcb.app", "dcb.ets", "dcb.maxrate", "dcb.buffer", "dcb.pfc", "roce.cc", "roce.tos", "devlink.rate", "tc.clsact", "tc.qdisc", "tc.class", "tc.flower"]
+        "dcb.dcbx", "link.pause", "dcb.app", "dcb.ets", "dcb.maxrate", "dcb.buffer", "dcb.pfc", "roce.cc", "roce.tos", "devlink.rate", "tc.clsact", "tc.qdisc", "tc.class",
+        "tc.red", "tc.flower"]
 
 
 def ordered(knobs):

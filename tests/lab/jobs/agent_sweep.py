@@ -31,8 +31,32 @@ READERS = [  # none of the product's code
     "cat /sys/class/net/solar0/ecn/roce_np/cnp_dscp",
     f"cat {CM}",
     "tc -j qdisc show dev solar0 | jq -cS 'map(select(.root or .kind == \"clsact\") | .kind + .handle) | sort'",
-    "tc class show dev solar0 | sort", "tc filter show dev solar0 egress",
+    "tc filter show dev solar0 egress",
+    "dcbread solar1 | jq .dcbx; ethtool -a solar1 | grep -E 'RX|TX'",
+    # The number of a red queue is the kernel's choice; its parent's is ours.
+    "for n in 0 1; do tc class show dev solar$n | grep '^class htb' | sed 's/ leaf [^ ]*//' | sort; done",
+    "for n in 0 1; do tc qdisc show dev solar$n | grep '^qdisc red' | sed 's/^qdisc red [^ ]*//' | sort; done",
+    "tc qdisc show dev solar1 | grep -E '^qdisc (htb|ets|clsact)' | sort",
 ]
+OTHER = "solar_rdma.1/0"  # of solar1
+
+
+def of_other(b=False):
+    """The other port: one scheduler in the place of another, with a queue of the same number and value on both, a
+    hook that comes and goes, and pause, which the first port's PFC forbids. dcb.dcbx has one value only: each point
+    begins with another one, set by hand."""
+    red = dict(ecn=True, limit_bytes=1 << 20, max_bytes=200000, min_bytes=50000, probability_permyriad=100)
+    ets = dict(bands=3, handle="5e11:", kind="ets", priomap=[2, 2, 2, 1] + [2] * 12, quanta=[90840, 60560], strict=1)
+    tc = lambda rate, parent: dict(rate_bps=rate, ceil_bps=10**11, parent=parent)
+    knobs = [lab.knob("dcb.dcbx", dict(agent="none", mode=["host", "ieee"]), subject=OTHER),
+             lab.knob("link.pause", dict(rx=b, tx=b), subject=OTHER),
+             lab.knob("tc.red", dict(red, max_bytes=300000 if b else 200000), "5e11:ffff"),
+             lab.knob("tc.red", red, "5e11:2", OTHER)]
+    if b:
+        return knobs + [lab.knob("tc.clsact", True, subject=OTHER), lab.knob("tc.qdisc", ets, "root", OTHER)]
+    return knobs + [lab.knob("tc.qdisc", dict(default_class="5e11:2", handle="5e11:", kind="htb"), "root", OTHER),
+                    lab.knob("tc.class", tc(10**11, "5e11:"), "5e11:fffe", OTHER),
+                    lab.knob("tc.class", tc(10**9, "5e11:fffe"), "5e11:2", OTHER)]
 
 
 def picture():
@@ -69,11 +93,13 @@ def converge(number, words):
 
 
 site = lab.Site("/tmp/sweep", sys.argv[1])
-for command in ("modprobe rdma_cm", "modprobe rdma_rxe", "rdma link add rxe0 type rxe netdev solar0",
+for command in ("modprobe -a sch_htb sch_ets sch_red",  # not in the time of a step
+                "modprobe rdma_cm", "modprobe rdma_rxe", "rdma link add rxe0 type rxe netdev solar0",
                 "ip link set solar0 up", "ip link set solar1 up"):
     sh(command)
 state = site.state("solar0")
-knobs = {n: lab.ordered(lab.of_host(b) + lab.of_port(lab.PORT, b) + lab.shown(state, ["roce.cc", "dcb.buffer"], b))
+knobs = {n: lab.ordered(lab.of_host(b) + lab.of_port(lab.PORT, b) + lab.shown(state, ["roce.cc", "dcb.buffer"], b) +
+                        of_other(b))
          for n, b in ((1, False), (2, True))}
 # In the second plan a class and its filter are others, so that things are removed and added too.
 for k in knobs[2]:
@@ -83,8 +109,8 @@ for k in knobs[2]:
         k["id"], k["want"] = "egress/27", dict(k["want"], cookie="53544c520000001b0011223344556677")
 plans = {n: lab.seal(lab.ordered(knobs[n]), n) for n in knobs}
 kinds = {k["kind"] for k in knobs[1]}
-same = kinds - moved(knobs[1], knobs[2])
-lab.note(len(kinds), "kinds; the same in both plans:", sorted(same))
+ok(kinds - moved(knobs[1], knobs[2]) == {"dcb.dcbx"}, "a knob of each kind but one is another in the second plan",
+   kinds - moved(knobs[1], knobs[2]))
 shows = {k["kind"] for k in state["knobs"] if k["subject"] in (lab.PORT, "host") and not k.get("problem")}
 for kind in sorted(shows - kinds):
     lab.skip(f"{kind} in the plans", "no value of it is known here")
@@ -106,6 +132,7 @@ begin, done, middle, failed = time.monotonic(), 0, 0, 0
 while done < KILL_POINTS and time.monotonic() - BEGIN < TIME_S and not failed:
     before = standing()
     target = 3 - before
+    lab.poke("solar1", "dcbx_mode", 0)
     site.give(plans[target])
     site.start()
     lab.until(60, lambda: os.path.exists(site.work + "/state/journal.json") or standing() == target)
