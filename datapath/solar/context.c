@@ -1,7 +1,10 @@
 /*
  * datapath/solar/context.c - a context, and the round in which all of its work is done:
  *
- *   acknowledgements of the last round -> timers -> what arrived -> grants -> sending -> flush
+ *   acknowledgements of the last round -> what arrived -> grants -> timers -> sending -> flush
+ *
+ * Timers come after what arrived, and only when all of it was read: while this process did not run,
+ * acknowledgements have come that they must not overtake.
  *
  * Acknowledgements wait for the next round where something was told to the user: what he posts in
  * answer is not held up by them.
@@ -276,10 +279,11 @@ static void run_round(struct solar_context *context, int64_t now_ns)
     context->round_ns = now_ns;
     context->busy = false;
     send_acks(context, now_ns);
-    if (now_ns >= context->next_ns)
-        run_timers(context, now_ns);
-    if (udp_receive(context->udp, on_arrived, context) > 0)
+    bool more;
+    if (udp_receive(context->udp, on_arrived, context, &more) > 0)
         qp_grant_all(context);
+    if (now_ns >= context->next_ns && !more)
+        run_timers(context, now_ns);
     if (!context->told)
         send_acks(context, now_ns);
     context->told = false;

@@ -11,7 +11,8 @@
 
 #include "base/own.h"
 
-#define BURST_BYTES 65536 /* of one path in a row, and of a grant */
+#define BURST_BYTES 65536              /* of one path in a row, and of a grant */
+#define PATIENCE_NS INT64_C(100000000) /* the peer's process may not run for so long */
 
 static void free_memory(struct solar_qp *qp)
 {
@@ -237,6 +238,7 @@ static enum err_code open_parts(struct solar_qp *qp, uint64_t credit_bytes, stru
         return code;
     int burst = BURST_BYTES / packet;
     track_set_burst(&qp->track, burst > 0 ? burst : 1);
+    track_set_patience(&qp->track, PATIENCE_NS);
     qp->ahead_ns = (int64_t)(BURST_BYTES * 8e9 / (double)config->line_bps);
     pump_init(&qp->pump, &qp->track, &cc, WIRE_HEADER_SIZE, credit_bytes, false);
     qp->window = (struct wire_window){.next = 0};

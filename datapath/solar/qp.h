@@ -101,6 +101,7 @@ struct solar_qp {
     struct receive *receives; /* ring, by number */
     uint64_t receive_done, receive_posted;
     struct asked asked[SOLAR_READS_MAX];
+    bool unanswered; /* one of them waits for answers before it to be acknowledged */
     uint16_t sender; /* of credit */
     bool untold;     /* messages wait for room in the completion queue */
     bool joined, credit_due;

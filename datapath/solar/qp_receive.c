@@ -109,7 +109,8 @@ static void count_credit(struct solar_qp *qp, const struct wire_packet *w)
         credit_arrived(credit, qp->sender, (int64_t)w->payload_len);
 }
 
-static void on_data(struct solar_qp *qp, const struct wire_packet *w, bool marked, int64_t now_ns)
+static void on_data(struct solar_qp *qp, const struct wire_packet *w,
+                    const struct udp_arrived *arrived, int64_t now_ns)
 {
     struct target target = {.at = NULL};
     bool is_new = !place_has(&qp->place, w->psn);
@@ -124,7 +125,7 @@ static void on_data(struct solar_qp *qp, const struct wire_packet *w, bool marke
         return;
     }
     qp_list_ack(qp);
-    if (place_arrive(&qp->place, w, marked, now_ns) != PLACE_NEW)
+    if (place_arrive(&qp->place, w, arrived->marked, arrived->arrived_ns) != PLACE_NEW)
         return;
     if (w->type == WIRE_READ && !note_read(qp, w)) {
         refuse(qp, WIRE_NAK_STATE, w, now_ns);
@@ -248,8 +249,10 @@ static void on_nak(struct solar_qp *qp, const struct wire_packet *w)
     qp_fail_with(qp, code, "the peer refused: %s", nak_words[w->id]);
 }
 
-static void on_genuine(struct solar_qp *qp, const struct wire_packet *w, bool marked,
-                       int64_t now_ns)
+/* Congestion control sees when a packet came to the host, so that it does not take a process that
+ * does not run for a queue in the network. */
+static void on_genuine(struct solar_qp *qp, const struct wire_packet *w,
+                       const struct udp_arrived *arrived, int64_t now_ns)
 {
     struct solar_stats *stats = &qp->context->stats;
     if (w->label != qp->config.label) {
@@ -266,13 +269,13 @@ static void on_genuine(struct solar_qp *qp, const struct wire_packet *w, bool ma
     if (qp->state != QP_OPEN)
         return;
     if (!wire_is_control(w->type))
-        on_data(qp, w, marked, now_ns);
+        on_data(qp, w, arrived, now_ns);
     else if (w->type == WIRE_PROBE)
         on_probe(qp, w);
     else if (w->type == WIRE_NAK)
         on_nak(qp, w);
     else
-        qp_on_ack(qp, w, now_ns);
+        qp_on_ack(qp, w, arrived->arrived_ns);
 }
 
 void qp_on_packet(struct solar_context *context, const struct udp_arrived *arrived, int64_t now_ns)
@@ -292,7 +295,7 @@ void qp_on_packet(struct solar_context *context, const struct udp_arrived *arriv
         .data_psn = qp->place.next, .control_psn = qp->window.next, .acked_psn = qp->track.una};
     enum err_code code = wire_open(&qp->keys_in, &near, arrived->data, arrived->len, &w, NULL);
     if (code == ERR_OK)
-        on_genuine(qp, &w, arrived->marked, now_ns);
+        on_genuine(qp, &w, arrived, now_ns);
     else if (code == ERR_DENIED)
         context->stats.forged++;
     else /* who sent it is not sure: what is cut short has no tag */

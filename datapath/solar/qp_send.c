@@ -219,17 +219,22 @@ void qp_send_next(struct solar_qp *qp, int64_t now_ns)
         qp_fail(qp, &err);
 }
 
+/* The read that is to be answered next, or NULL. */
+static struct asked *next_asked(struct solar_qp *qp)
+{
+    struct asked *next = NULL;
+    for (int i = 0; i < SOLAR_READS_MAX; i++) {
+        struct asked *a = &qp->asked[i];
+        if (a->used && a->told && (next == NULL || a->psn < next->psn))
+            next = a;
+    }
+    return next;
+}
+
 void qp_send_answers(struct solar_qp *qp, int64_t now_ns)
 {
-    for (int n = 0; n < SOLAR_READS_MAX && qp->answers < SOLAR_READS_MAX; n++) {
-        struct asked *next = NULL;
-        for (int i = 0; i < SOLAR_READS_MAX; i++) {
-            struct asked *a = &qp->asked[i];
-            if (a->used && a->told && (next == NULL || a->psn < next->psn))
-                next = a;
-        }
-        if (next == NULL)
-            break;
+    struct asked *next;
+    while ((next = next_asked(qp)) != NULL && qp->answers < SOLAR_READS_MAX) {
         next->used = false;
         struct solar_mr *mr = region_find(qp->context, qp->pd, next->key, SOLAR_REMOTE_READ);
         if (next->length > 0 && (mr == NULL || !region_holds(mr, next->offset, next->length))) {
@@ -252,6 +257,7 @@ void qp_send_answers(struct solar_qp *qp, int64_t now_ns)
         qp->answers++;
         qp->asked_bytes += m->length;
     }
+    qp->unanswered = next != NULL;
     qp_send_next(qp, now_ns);
 }
 
@@ -302,5 +308,8 @@ void qp_on_ack(struct solar_qp *qp, const struct wire_packet *packet, int64_t no
         return;
     }
     qp_complete(qp);
-    qp_list_kick(qp);
+    if (qp->unanswered)
+        qp_send_answers(qp, now_ns);
+    if (qp->state == QP_OPEN)
+        qp_list_kick(qp);
 }

@@ -25,7 +25,8 @@ enum err_code track_init(struct track *t, struct track_packet *slots, size_t slo
                         .lost_last = TRACK_NONE,
                         .paths = paths,
                         .burst = 1,
-                        .timeout_min_ns = timeout_min_ns};
+                        .timeout_min_ns = timeout_min_ns,
+                        .patience_ns = timeout_min_ns};
     for (size_t i = 0; i < slot_count; i++)
         slots[i] = (struct track_packet){.state = TRACK_FREE};
     for (int i = 0; i < TRACK_PATHS_MAX; i++)
@@ -83,6 +84,11 @@ bool track_has_room(const struct track *t)
 bool track_path_is_bad(const struct track *t, uint8_t path, int64_t now_ns)
 {
     return t->path[path].bad_until_ns > now_ns;
+}
+
+void track_set_patience(struct track *t, int64_t patience_ns)
+{
+    t->patience_ns = patience_ns;
 }
 
 void track_set_burst(struct track *t, int packets)
@@ -173,15 +179,18 @@ static void acknowledge(struct track *t, uint64_t psn, struct track_news *news)
     news->acked_bytes += p->len;
 }
 
-static void sample_rtt(struct track *t, int64_t rtt_ns)
+static void sample_rtt(struct track *t, int64_t rtt_ns, int64_t hold_ns)
 {
+    int64_t wait_ns = rtt_ns + hold_ns;
     if (t->srtt_ns == 0) {
         t->srtt_ns = rtt_ns;
-        t->rttvar_ns = rtt_ns / 2;
+        t->wait_ns = wait_ns;
+        t->waitvar_ns = wait_ns / 2;
         return;
     }
-    int64_t off = rtt_ns > t->srtt_ns ? rtt_ns - t->srtt_ns : t->srtt_ns - rtt_ns;
-    t->rttvar_ns += (off - t->rttvar_ns) / 4;
+    int64_t off = wait_ns > t->wait_ns ? wait_ns - t->wait_ns : t->wait_ns - wait_ns;
+    t->waitvar_ns += (off - t->waitvar_ns) / 4;
+    t->wait_ns += (wait_ns - t->wait_ns) / 8;
     t->srtt_ns += (rtt_ns - t->srtt_ns) / 8;
 }
 
@@ -197,6 +206,8 @@ static void hear_echo(struct track *t, const struct wire_ack *ack, int64_t now_n
         if (ack->echo_attempt == 0)
             return; /* the network made it two */
         t->counters.spurious++;
+        if (t->timeout_min_ns <= t->patience_ns / 2)
+            t->timeout_min_ns *= 2;
         for (int i = 0; i < t->paths; i++)
             if (t->path[i].tolerance < TRACK_TOLERANCE_MAX)
                 t->path[i].tolerance++;
@@ -209,7 +220,7 @@ static void hear_echo(struct track *t, const struct wire_ack *ack, int64_t now_n
         path->arrived = p->path_seq + 1;
     path->timeouts = 0;
     news->rtt_ns = elapsed_ns;
-    sample_rtt(t, elapsed_ns);
+    sample_rtt(t, elapsed_ns, (int64_t)ack->hold_ns);
 }
 
 /* What the bitmap shows missing. An acknowledgement that was overtaken shows what was, not what is.
@@ -272,7 +283,7 @@ static int64_t deadline_ns(const struct track *t, const struct track_path *path)
         return INT64_MAX;
     int64_t sent_ns = t->slots[path->first].sent_ns;
     int64_t ns =
-        t->srtt_ns > 0 ? t->srtt_ns + 4 * t->rttvar_ns : TIMEOUT_FIRST_FACTOR * t->timeout_min_ns;
+        t->srtt_ns > 0 ? t->wait_ns + 4 * t->waitvar_ns : TIMEOUT_FIRST_FACTOR * t->timeout_min_ns;
     ns = ns < t->timeout_min_ns ? t->timeout_min_ns : ns;
     int doublings = sent_ns < path->timeout_ns ? 0 : path->timeouts;
     for (int i = 0; i < doublings && ns < TRACK_TIMEOUT_MAX_NS; i++)

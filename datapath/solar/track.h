@@ -10,7 +10,9 @@
  * after it on the same path have arrived, or when its timer ends. That some acknowledgement was
  * lost makes nothing lost. Paths (source ports) keep their order, different ones need not:
  * reordering between paths is never mistaken for loss. The tolerance of a path grows when a repair
- * turns out to have been for nothing (the other side says that it got a packet twice).
+ * turns out to have been for nothing (the other side says that it got a packet twice); then the
+ * least timeout doubles too, up to track_set_patience(): the other side's process does not always
+ * run.
  *
  * A path on which TRACK_BAD_TIMEOUTS timers ended in a row, with nothing arriving between, is left
  * out for TRACK_BAD_NS.
@@ -65,9 +67,10 @@ struct track {
     int64_t flight_bytes; /* payload in flight */
     uint16_t lost_first, lost_last;
     int paths, turn;
-    int burst, run;             /* packets in a row on one path; how many the one in turn has had */
-    int64_t srtt_ns, rttvar_ns; /* srtt_ns = 0: no sample yet */
-    int64_t timeout_min_ns;
+    int burst, run;  /* packets in a row on one path; how many the one in turn has had */
+    int64_t srtt_ns; /* without the receiver's hold; 0: no sample yet */
+    int64_t wait_ns, waitvar_ns; /* with it: what timers go by, as it may hold the next one too */
+    int64_t timeout_min_ns, patience_ns;
     uint32_t heard; /* wire_ack.arrived of the newest acknowledgement */
     struct track_counters counters;
     struct track_path path[TRACK_PATHS_MAX];
@@ -86,6 +89,8 @@ ERR_MUST_CHECK enum err_code track_init(struct track *t, struct track_packet *sl
                                         size_t slot_count, int paths, int64_t timeout_min_ns,
                                         struct err *err);
 
+/* How far the least timeout may grow; as given to track_init() at first, so not at all. */
+void track_set_patience(struct track *t, int64_t patience_ns);
 /* So many packets in a row take one path (1 at first): they leave as one burst. Not below 1. */
 void track_set_burst(struct track *t, int packets);
 

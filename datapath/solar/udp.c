@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -130,6 +131,7 @@ static enum err_code open_socket(struct udp *u, int path, const struct udp_addre
         return ERR_OK;
     set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, UDP_BUFFER_BYTES / 2); /* the kernel doubles it */
     set_option(fd, SOL_UDP, UDP_GRO, 1);
+    set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     set_option(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVTCLASS : IP_RECVTOS, 1);
     int probe = 0;
     u->segments = setsockopt(fd, SOL_UDP, UDP_SEGMENT, &probe, sizeof(probe)) == 0;
@@ -394,42 +396,73 @@ void udp_watch(struct udp *u, void (*seen)(void *arg, const struct msghdr *messa
 
 /* Receiving ----------------------------------------------------------------------------------- */
 
-static void read_control(const struct msghdr *m, size_t *segment, bool *marked)
+/* What the kernel says of a datagram. */
+struct said {
+    size_t segment;
+    bool marked;
+    int64_t arrived_ns;
+};
+
+static int64_t ns_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 * MS_NS + now.tv_nsec;
+}
+
+/* Stamps are of the wall clock, which may be set: one that is not of the last second is no use. */
+static int64_t monotonic_of(const struct timespec *stamp)
+{
+    int64_t now_ns = ns_of(CLOCK_MONOTONIC), wall_ns = ns_of(CLOCK_REALTIME);
+    int64_t age_ns = wall_ns - ((int64_t)stamp->tv_sec * 1000 * MS_NS + stamp->tv_nsec);
+    return age_ns > 0 && age_ns < 1000 * (int64_t)MS_NS ? now_ns - age_ns : now_ns;
+}
+
+static void read_control(const struct msghdr *m, struct said *out)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;
          c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)m, c)) {
         int number = 0;
+        struct timespec stamp;
         size_t len = c->cmsg_len - CMSG_LEN(0);
         memcpy(&number, CMSG_DATA(c), len < sizeof(number) ? len : sizeof(number));
-        if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO && number > 0)
-            *segment = (size_t)number;
-        else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) ||
-                 (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS))
-            *marked = (number & CE) == CE;
+        if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO && number > 0) {
+            out->segment = (size_t)number;
+        } else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) ||
+                   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)) {
+            out->marked = (number & CE) == CE;
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS &&
+                   len >= sizeof(stamp)) {
+            memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
+            out->arrived_ns = monotonic_of(&stamp);
+        }
     }
 }
 
 static int tell_group(struct inbox *box, const struct msghdr *m, size_t len,
                       void (*tell)(void *arg, const struct udp_arrived *packet), void *arg)
 {
-    size_t segment = len;
-    bool marked = false;
+    struct said said = {.segment = len, .arrived_ns = -1};
     box->from.len = m->msg_namelen;
-    read_control(m, &segment, &marked);
+    read_control(m, &said);
+    if (said.arrived_ns < 0)
+        said.arrived_ns = ns_of(CLOCK_MONOTONIC);
     int count = 0;
-    for (size_t at = 0; at < len; at += segment, count++) {
+    for (size_t at = 0; at < len; at += said.segment, count++) {
         size_t left = len - at;
         struct udp_arrived packet = {.data = box->data + at,
-                                     .len = left < segment ? left : segment,
+                                     .len = left < said.segment ? left : said.segment,
                                      .from = &box->from,
-                                     .marked = marked,
-                                     .ends_group = left <= segment};
+                                     .arrived_ns = said.arrived_ns,
+                                     .marked = said.marked,
+                                     .ends_group = left <= said.segment};
         tell(arg, &packet);
     }
     return count;
 }
 
-int udp_receive(struct udp *u, void (*tell)(void *arg, const struct udp_arrived *packet), void *arg)
+int udp_receive(struct udp *u, void (*tell)(void *arg, const struct udp_arrived *packet), void *arg,
+                bool *out_more)
 {
     for (int i = 0; i < RECEIVE_BATCH; i++) {
         struct inbox *box = &u->inbox[i];
@@ -445,6 +478,7 @@ int udp_receive(struct udp *u, void (*tell)(void *arg, const struct udp_arrived 
     int packets = 0;
     for (int i = 0; i < got; i++)
         packets += tell_group(&u->inbox[i], &u->in[i].msg_hdr, u->in[i].msg_len, tell, arg);
+    *out_more = got == RECEIVE_BATCH;
     return packets;
 }
 

@@ -84,12 +84,13 @@ struct udp_arrived {
     const uint8_t *data; /* until the next call */
     size_t len;
     const struct udp_address *from;
-    bool marked;     /* ECN CE */
-    bool ends_group; /* the last of its datagram */
+    int64_t arrived_ns; /* at the kernel, monotonic; when it was read, if that is not known */
+    bool marked;        /* ECN CE */
+    bool ends_group;    /* the last of its datagram */
 };
-/* Tells up to one batch of datagrams; returns how many packets. */
+/* Tells up to one batch of datagrams; returns how many packets. *out_more = there may be more. */
 int udp_receive(struct udp *udp, void (*tell)(void *arg, const struct udp_arrived *packet),
-                void *arg);
+                void *arg, bool *out_more);
 
 /* For tests: sees every datagram as it is handed to the kernel. */
 void udp_watch(struct udp *udp, void (*seen)(void *arg, const struct msghdr *message), void *arg);

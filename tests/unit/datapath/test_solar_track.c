@@ -171,6 +171,7 @@ static void a_repair_for_nothing_is_counted_and_learnt_from(void **state)
 {
     (void)state;
     start(1);
+    track_set_patience(&t, 4 * TIMEOUT_NS);
     send_on(0, 5, 0);
     ack(0, 0, 0x0e, 10); /* 1 to 3 */
     assert_int_equal(track_lost(&t)->psn, 0);
@@ -180,10 +181,63 @@ static void a_repair_for_nothing_is_counted_and_learnt_from(void **state)
     assert_ok(track_on_ack(&t, &a, 30, &news, &err));
     assert_int_equal(t.counters.spurious, 1);
     assert_int_equal(t.path[0].tolerance, TRACK_TOLERANCE + 1);
+    assert_int_equal(t.timeout_min_ns, 2 * TIMEOUT_NS);
     assert_int_equal(news.rtt_ns, -1);
     a.echo_attempt = 0; /* doubled by the network */
     assert_ok(track_on_ack(&t, &a, 30, &news, &err));
     assert_int_equal(t.counters.spurious, 1);
+    assert_int_equal(t.timeout_min_ns, 2 * TIMEOUT_NS);
+}
+
+static void patience_has_an_end(void **state)
+{
+    (void)state;
+    start(1);
+    send_on(0, 1, 0);
+    struct track_news news;
+    struct wire_ack a = {.next_psn = 1, .echo_psn = 0, .echo_attempt = 1, .echo_duplicate = true};
+    assert_ok(track_on_ack(&t, &a, 30, &news, &err));
+    assert_int_equal(t.timeout_min_ns, TIMEOUT_NS); /* there is none unless it is set */
+    track_set_patience(&t, 9 * TIMEOUT_NS);
+    for (int i = 0; i < 100; i++)
+        assert_ok(track_on_ack(&t, &a, 30, &news, &err));
+    assert_int_equal(t.timeout_min_ns, 8 * TIMEOUT_NS);
+}
+
+/* A process that does not always run holds back its acknowledgements: timers wait for that, what
+ * is known of the network does not change by it. */
+static void timers_go_by_the_receivers_hold_too(void **state)
+{
+    (void)state;
+    start(1);
+    const int64_t hold_ns = 10 * TIMEOUT_NS;
+    for (uint64_t psn = 0; psn < 20; psn++) {
+        int64_t now_ns = (int64_t)psn * 100 * TIMEOUT_NS;
+        send_on(0, 1, now_ns);
+        struct track_news news;
+        struct wire_ack a = {.next_psn = psn + 1, .echo_psn = psn, .hold_ns = (uint32_t)hold_ns};
+        assert_ok(track_on_ack(&t, &a, now_ns + hold_ns + 5000, &news, &err));
+    }
+    assert_int_equal(t.srtt_ns, 5000);
+    int64_t now_ns = 20 * 100 * TIMEOUT_NS;
+    send_on(0, 1, now_ns);
+    assert_true(track_deadline_ns(&t) - now_ns > hold_ns);
+}
+
+static void a_burst_takes_one_path(void **state)
+{
+    (void)state;
+    start(4);
+    track_set_burst(&t, 3);
+    uint8_t paths[12];
+    for (int i = 0; i < 12; i++)
+        paths[i] = track_next_path(&t, 0);
+    for (int i = 3; i < 12; i++) { /* the first burst is under way already, so one shorter */
+        assert_true(paths[i] == paths[i - 1] || paths[i] == (paths[i - 1] + 1) % 4);
+        assert_true(paths[i] != paths[i - 3]);
+    }
+    t.path[paths[11]].bad_until_ns = 100; /* it ends where the path turns bad */
+    assert_int_not_equal(track_next_path(&t, 0), paths[11]);
 }
 
 static void the_window_of_slots_is_finite(void **state)
@@ -621,6 +675,9 @@ int main(void)
         cmocka_unit_test(a_path_that_only_loses_is_left_out_for_a_while),
         cmocka_unit_test(where_all_paths_are_bad_all_are_used),
         cmocka_unit_test(a_repair_for_nothing_is_counted_and_learnt_from),
+        cmocka_unit_test(patience_has_an_end),
+        cmocka_unit_test(timers_go_by_the_receivers_hold_too),
+        cmocka_unit_test(a_burst_takes_one_path),
         cmocka_unit_test(the_window_of_slots_is_finite),
         cmocka_unit_test(acknowledgements_of_what_was_never_sent_are_refused),
         cmocka_unit_test(any_acknowledgement_leaves_the_books_right),

@@ -143,6 +143,30 @@ static void a_read_brings_the_peers_bytes(void **state)
     close_pair(&p);
 }
 
+/* Answers are acknowledged after the reads are complete here, so the other side has more reads
+ * than it may answer at once. */
+static void reads_follow_each_other_without_end(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_pair(&p, &(struct solar_config){.port = 0});
+    fill(p.b.memory, 200000, 5);
+    uint64_t posted = 0;
+    for (uint64_t done = 0; done < 200; done++) {
+        for (; posted < 200 && posted - done < SOLAR_READS_MAX; posted++)
+            post(&p.a, SOLAR_READ,
+                 &(struct solar_work){.id = posted,
+                                      .mr = p.a.mr,
+                                      .offset = posted * 20000,
+                                      .length = 20000,
+                                      .remote_key = solar_mr_key(p.b.mr),
+                                      .remote_offset = posted * 900});
+        check_done(await(&p, &p.a), done, SOLAR_READ);
+        assert_memory_equal(p.a.memory + done * 20000, p.b.memory + done * 900, 20000);
+    }
+    close_pair(&p);
+}
+
 static void a_read_sees_the_write_before_it(void **state)
 {
     (void)state;
@@ -507,6 +531,7 @@ int main(void)
         cmocka_unit_test(sends_meet_receives_in_order),
         cmocka_unit_test(a_send_waits_for_its_receive),
         cmocka_unit_test(a_read_brings_the_peers_bytes),
+        cmocka_unit_test(reads_follow_each_other_without_end),
         cmocka_unit_test(a_read_sees_the_write_before_it),
         cmocka_unit_test(all_arrives_without_loss),
         cmocka_unit_test(all_arrives_with_1_lost_of_10000),

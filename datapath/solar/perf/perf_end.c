@@ -1,0 +1,70 @@
+/*
+ * datapath/solar/perf/perf_end.c - see perf_end.h.
+ */
+#include "datapath/solar/perf/perf_end.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_BYTES 64
+#define CQ_DEPTH    (4 * PERF_DEPTH_MAX * 8)
+
+enum err_code perf_end_new(const struct perf_options *options, uint16_t port, struct perf_end **out,
+                           struct err *err)
+{
+    OWN(perf_end) struct perf_end *end = calloc(1, sizeof(*end));
+    if (end == NULL)
+        return err_nomem(err);
+    const struct solar_config config = {.address = options->address,
+                                        .port = port,
+                                        .paths = options->paths,
+                                        .payload_max = options->payload_max,
+                                        .spin_ns = options->spin_ns};
+    enum err_code code = solar_context_new(&config, &end->context, err);
+    if (code == ERR_OK)
+        code = solar_key_set(end->context, PERF_LABEL, PERF_EPOCH, options->key, err);
+    if (code == ERR_OK)
+        code = solar_pd_new(end->context, &end->pd, err);
+    if (code == ERR_OK)
+        code = solar_cq_new(end->context, CQ_DEPTH, &end->cq, err);
+    if (code == ERR_OK)
+        *out = GIVE(end);
+    return code;
+}
+
+void perf_end_free(struct perf_end *end)
+{
+    if (end == NULL)
+        return;
+    struct err err = ERR_INIT;
+    solar_qp_free(end->own_qp);
+    if (solar_mr_free(end->mr, &err) != ERR_OK)
+        abort(); /* its queue pairs are gone */
+    solar_cq_free(end->cq);
+    solar_pd_free(end->pd);
+    solar_context_free(end->context);
+    free(end->memory);
+    free(end);
+}
+
+enum err_code perf_end_memory(struct perf_end *end, uint64_t bytes, unsigned access,
+                              struct err *err)
+{
+    bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+    end->memory = malloc(bytes);
+    if (end->memory == NULL)
+        return err_nomem(err);
+    memset(end->memory, 1, bytes); /* that its pages are there is not to be measured */
+    return solar_mr_new(end->pd, end->memory, bytes, access, &end->mr, err);
+}
+
+enum err_code perf_end_qp(struct perf_end *end, struct solar_qp **out, struct err *err)
+{
+    const struct solar_qp_config config = {.label = PERF_LABEL,
+                                           .epoch = PERF_EPOCH,
+                                           .send_cq = end->cq,
+                                           .receive_cq = end->cq,
+                                           .send_depth = PERF_DEPTH_MAX,
+                                           .receive_depth = 4};
+    return solar_qp_new(end->pd, &config, out, err);
+}

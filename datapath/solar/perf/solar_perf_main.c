@@ -1,0 +1,257 @@
+/*
+ * datapath/solar/perf/solar_perf_main.c - solar-perf: latency and bandwidth of libsolar, beside TCP
+ * if asked, between two processes of this host or two hosts.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/options.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "datapath/solar/perf/perf.h"
+
+#define KEY_FILE_MAX 256
+#define NS_PER_S     1000000000
+
+struct settings {
+    struct perf_options perf;
+    const char *key_file;
+    const char *connect; /* the server's address; NULL = one is started here */
+    bool serve, help, version;
+};
+
+static enum err_code read_number(const char *text, int64_t min, int64_t max, int64_t *out,
+                                 struct err *err)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < min || value > max)
+        return err_set(err, ERR_INVALID, "\"%s\": has to be a number from %lld to %lld", text,
+                       (long long)min, (long long)max);
+    *out = value;
+    return ERR_OK;
+}
+
+/* An option that is a number of struct perf_options. */
+#define NUMBER(function, member, min, max, unit)                                                   \
+    static enum err_code function(void *target, const char *text, struct err *err)                 \
+    {                                                                                              \
+        struct settings *s = target;                                                               \
+        int64_t value;                                                                             \
+        if (read_number(text, min, max, &value, err) != ERR_OK)                                    \
+            return ERR_INVALID;                                                                    \
+        s->perf.member = (__typeof__(s->perf.member))(value * (unit));                             \
+        return ERR_OK;                                                                             \
+    }
+
+NUMBER(set_port, port, 0, UINT16_MAX, 1)
+NUMBER(set_size, size_bytes, 1, PERF_SIZE_MAX, 1)
+NUMBER(set_depth, depth, 1, PERF_DEPTH_MAX, 1)
+NUMBER(set_rounds, rounds, 1, PERF_ROUNDS_MAX, 1)
+NUMBER(set_paths, paths, 1, SOLAR_PATHS_MAX, 1)
+NUMBER(set_payload, payload_max, SOLAR_PAYLOAD_MIN, SOLAR_PAYLOAD_MAX, 1)
+NUMBER(set_milliseconds, round_ns, 1, PERF_SECONDS_MAX * 1000, 1000000)
+NUMBER(set_spin, spin_ns, 0, 1000000, 1000)
+NUMBER(set_rate, rate_bps, 1, 1000000, 1000000)
+
+static enum err_code set_format(void *target, const char *text, struct err *err)
+{
+    static const char *const words[] = {
+        [PERF_TEXT] = "text", [PERF_JSON] = "json", [PERF_CSV] = "csv"};
+    struct settings *s = target;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(words[i], text) == 0) {
+            s->perf.format = (enum perf_format)i;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_INVALID, "\"%s\": has to be text, json or csv", text);
+}
+
+#define SWITCH(function, member)                                                                   \
+    static enum err_code function(void *target, const char *text, struct err *err)                 \
+    {                                                                                              \
+        (void)text;                                                                                \
+        (void)err;                                                                                 \
+        ((struct settings *)target)->member = true;                                                \
+        return ERR_OK;                                                                             \
+    }
+
+SWITCH(set_tcp, perf.tcp)
+SWITCH(set_serve, serve)
+SWITCH(set_help, help)
+SWITCH(set_version, version)
+
+static const struct option_row rows[] = {
+    {"size", "BYTES", "of an operation, 1 to 67108864 [64; of bandwidth 1048576]", 0, set_size, 0},
+    {"depth", "N", "operations under way, 1 to 256; reads at most 16 [16]", 0, set_depth, 0},
+    {"rounds", "N", "rounds of each transport, in turn, 1 to 1000 [3]", 0, set_rounds, 0},
+    {"time", "MS", "length of a round in milliseconds, 1 to 3600000 [1000]", 0, set_milliseconds,
+     0},
+    {"rate", "MBPS", "of the test cpu, Mbit/s, 1 to 1000000 [1000]", 0, set_rate, 0},
+    {"tcp", NULL, "measure TCP too, between the same processes", 0, set_tcp, 0},
+    {"format", "FORMAT", "text, json (a line for each result) or csv [text]", 0, set_format, 0},
+    {"paths", "N", "source ports, 1 to 64 [4]", 0, set_paths, 0},
+    {"payload", "BYTES", "of a packet, 512 to 8900 [what the path's MTU allows]", 0, set_payload,
+     0},
+    {"spin", "US", "microseconds of looking before sleeping, 0 to 1000000 [50]", 0, set_spin, 0},
+    {"serve", NULL, "be the server of another host; needs --key-file", 0, set_serve, 0},
+    {"connect", "ADDRESS", "measure against that server; needs --port and --key-file", OPTION_TEXT,
+     NULL, offsetof(struct settings, connect)},
+    {"address", "ADDRESS", "own address, IPv4 or IPv6 [127.0.0.1]", OPTION_TEXT, NULL,
+     offsetof(struct settings, perf.address)},
+    {"port", "PORT", "of the server, UDP and TCP [a free one]", 0, set_port, 0},
+    {"key-file", "FILE", "the key of both sides: 64 hexadecimal digits", OPTION_TEXT, NULL,
+     offsetof(struct settings, key_file)},
+    {"version", NULL, "print the version", OPTION_LINE_ONLY, set_version, 0},
+    {"help", NULL, "print this text", OPTION_LINE_ONLY, set_help, 0},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: solar-perf [options] send_lat | write_bw | read_bw | cpu\n"
+          "       solar-perf --serve --key-file FILE [options]\n"
+          "Measures libsolar: half the round trip of messages, the bandwidth of writes or reads,\n"
+          "or the CPU that both sides take at a fixed rate. Without --connect the server is a\n"
+          "process of this host, started for the time of the test.\n",
+          out);
+    options_help(rows, ROWS, out);
+    fputs("Exit status: 0 measured, 1 failed, 2 usage.\n", out);
+}
+
+static enum err_code read_key(struct settings *s, struct err *err)
+{
+    if (s->key_file == NULL && (s->serve || s->connect != NULL))
+        return err_set(err, ERR_INVALID,
+                       "both hosts need the same key: make a file of 64 hexadecimal digits and "
+                       "name it with --key-file");
+    if (s->key_file == NULL)
+        return getrandom(s->perf.key, SOLAR_KEY_SIZE, 0) == SOLAR_KEY_SIZE
+                   ? ERR_OK
+                   : err_set_errno(err, ERR_IO, errno, "random bytes");
+    OWN(str) char *text = NULL;
+    size_t len;
+    if (file_read(s->key_file, KEY_FILE_MAX, &text, &len, err) != ERR_OK)
+        return err->code;
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+        text[--len] = '\0';
+    if (!hex_decode(text, s->perf.key, SOLAR_KEY_SIZE))
+        return err_set(err, ERR_INVALID, "%s: has to hold 64 hexadecimal digits", s->key_file);
+    return ERR_OK;
+}
+
+static enum err_code measure(const struct perf_options *o, struct err *err)
+{
+    int count = 0;
+    struct perf_result *results = calloc((size_t)o->rounds * 2, sizeof(*results));
+    int64_t *samples = malloc(PERF_SAMPLES_MAX * sizeof(*samples));
+    enum err_code code = results == NULL || samples == NULL ? err_nomem(err) : ERR_OK;
+    if (code == ERR_OK)
+        perf_report_begin(o, stdout);
+    for (int round = 1; code == ERR_OK && round <= o->rounds; round++)
+        for (int tcp = 0; code == ERR_OK && tcp <= (int)o->tcp; tcp++) {
+            struct perf_result *r = &results[count];
+            code = (tcp ? perf_tcp_run : perf_solar_run)(o, samples, r, err);
+            if (code != ERR_OK)
+                break;
+            perf_report_round(o, round, r, stdout);
+            count++;
+        }
+    if (code == ERR_OK)
+        perf_report_end(o, results, count, stdout);
+    free(results);
+    free(samples);
+    return code;
+}
+
+/* The server is a child, so that both ends are processes as they are on two hosts. */
+static enum err_code measure_here(struct perf_options *o, struct err *err)
+{
+    struct perf_server *server;
+    if (perf_server_new(o, &server, err) != ERR_OK)
+        return err->code;
+    o->port = perf_server_port(server);
+    pid_t parent = getpid(), child = fork();
+    if (child < 0)
+        return err_set_errno(err, ERR_IO, errno, "a process for the server");
+    if (child == 0) {
+        struct err own = ERR_INIT;
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+            perf_server_run(server, &own);
+        fprintf(stderr, "solar-perf: server: %s\n", own.text);
+        _exit(1);
+    }
+    o->server_pid = child;
+    enum err_code code = measure(o, err);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return code;
+}
+
+static enum err_code run(struct settings *s, struct err *err)
+{
+    struct perf_options *o = &s->perf;
+    if (read_key(s, err) != ERR_OK)
+        return err->code;
+    if (s->serve) {
+        struct perf_server *server;
+        if (perf_server_new(o, &server, err) != ERR_OK)
+            return err->code;
+        fprintf(stderr, "solar-perf: serving on port %u\n", perf_server_port(server));
+        return perf_server_run(server, err);
+    }
+    if (s->connect == NULL)
+        return measure_here(o, err);
+    if (o->port == 0)
+        return err_set(err, ERR_INVALID, "--connect needs --port");
+    o->address = s->connect;
+    return measure(o, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct settings s = {.perf = {.address = "127.0.0.1",
+                                  .depth = 16,
+                                  .rounds = 3,
+                                  .round_ns = NS_PER_S,
+                                  .paths = 4,
+                                  .spin_ns = 50000,
+                                  .rate_bps = NS_PER_S}};
+    struct options options = {.rows = rows, .count = ROWS};
+    struct err err = ERR_INIT;
+    int rest;
+    enum err_code code = options_read(&options, argc, argv, &s, &rest, &err);
+    bool has_test =
+        code == ERR_OK && argc - rest == 1 && perf_test_from_name(argv[rest], &s.perf.test);
+    if (code == ERR_OK && (s.help || s.version)) {
+        if (s.help)
+            print_help(stdout);
+        else
+            printf("solar-perf %s\n", solar_version());
+        return 0;
+    }
+    if (code != ERR_OK || (!has_test && !(s.serve && argc == rest))) {
+        fprintf(stderr, "solar-perf: %s\n",
+                code != ERR_OK ? err.text : "name one test: send_lat, write_bw, read_bw or cpu");
+        print_help(stderr);
+        return 2;
+    }
+    if (s.perf.size_bytes == 0)
+        s.perf.size_bytes = s.perf.test == PERF_SEND_LAT ? 64 : 1048576;
+    if (s.perf.spin_ns == 0)
+        s.perf.spin_ns = -1; /* 0 is the library's default */
+    code = run(&s, &err);
+    if (code != ERR_OK)
+        fprintf(stderr, "solar-perf: %s\n", err.text);
+    options_release(&options);
+    return code == ERR_OK && fflush(stdout) == 0 ? 0 : 1;
+}

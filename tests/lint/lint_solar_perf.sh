@@ -1,0 +1,70 @@
+#!/bin/sh
+# solar-perf from its command line: each test over both transports, its three formats, two processes
+# that share a key, and what it refuses. No figure is judged. Usage: lint_solar_perf.sh SRCDIR OBJDIR.
+set -u
+perf=$2/solar-perf
+n=0
+bad=0
+say() {
+    n=$((n + 1))
+    [ "$1" = ok ] || bad=1
+    echo "$1 $n - $2"
+}
+tmp=$(mktemp -d) || exit 1
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
+
+for test in send_lat write_bw read_bw cpu; do
+    timeout 120 "$perf" --time 50 --rounds 1 --size 3000 --tcp --format json $test >"$tmp/out" 2>"$tmp/err"
+    if [ $? = 0 ] && [ "$(jq -s 'map(select(.operations > 0 and .ns > 0)) | length' "$tmp/out")" = 4 ]; then
+        say ok "$test is measured over both transports"
+    else
+        sed 's/^/# /' "$tmp/out" "$tmp/err"
+        say "not ok" "$test is measured over both transports"
+    fi
+done
+timeout 120 "$perf" --time 50 --rounds 2 --format csv --address ::1 write_bw >"$tmp/out" 2>&1
+columns=$(head -n 1 "$tmp/out" | tr ',' '\n' | wc -l)
+[ "$(awk -F , -v n="$columns" 'NF != n' "$tmp/out" | wc -l)" = 0 ] && [ "$(wc -l <"$tmp/out")" = 4 ] &&
+    say ok "CSV has a heading and a row for each round and the median, over IPv6" || {
+    sed 's/^/# /' "$tmp/out"
+    say "not ok" "CSV has a heading and a row for each round and the median, over IPv6"
+}
+timeout 120 "$perf" --time 50 --rounds 1 send_lat 2>&1 | grep -q '^median *solar' &&
+    say ok "text ends with the medians" || say "not ok" "text ends with the medians"
+
+# refuses WHAT STATUS WORDS arguments...
+refuses() {
+    what=$1 status=$2 words=$3
+    shift 3
+    timeout 60 "$perf" "$@" >"$tmp/out" 2>&1
+    [ $? = "$status" ] && grep -q -- "$words" "$tmp/out" && say ok "$what" || {
+        sed 's/^/# /' "$tmp/out"
+        say "not ok" "$what"
+    }
+}
+refuses "no test is usage" 2 "name one test"
+refuses "an unknown test is usage" 2 "name one test" latency
+refuses "a size above the limit is refused" 2 "67108864" --size 67108865 send_lat
+refuses "a server without a key is refused" 1 "key-file" --serve
+echo 12 >"$tmp/short"
+refuses "a key that is too short is refused" 1 "64 hexadecimal" --serve --key-file "$tmp/short"
+
+head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$tmp/key"
+head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$tmp/other"
+"$perf" --serve --key-file "$tmp/key" 2>"$tmp/server" &
+server=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    port=$(sed -n 's/.*serving on port //p' "$tmp/server")
+    [ -n "$port" ] && break
+    sleep 0.5
+done
+timeout 60 "$perf" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" --time 50 --rounds 1 --tcp write_bw >"$tmp/out" 2>&1 &&
+    say ok "a server of its own serves who has its key" || {
+    sed 's/^/# /' "$tmp/out" "$tmp/server"
+    say "not ok" "a server of its own serves who has its key"
+}
+refuses "who has another key is not answered" 1 "does not answer" --connect 127.0.0.1 --port "$port" \
+    --key-file "$tmp/other" --time 50 --rounds 1 write_bw
+echo "1..$n"
+exit $bad
