@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns the built files of the web UI into a C table: assets.py FOLDER > assets.c
+"""Turns the built files of the web UI into a C table: assets.py FOLDER > asset_files.c
 
 Each file FOLDER/PATH becomes a row of asset_files[] (server/assets.h), with the bytes of PATH.br and
 PATH.gz beside it when they are there. What lies in assets/ has the hash of its content in its name.

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(SRC, "tests", "api"))
 from lib import Server  # noqa: E402
 
 NODES = ("n1", "n2", "n3")
-DRIVE_S = 480
+DRIVE_S = 540
 
 
 class Args:

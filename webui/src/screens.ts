@@ -2,7 +2,7 @@
 import type { Component } from "svelte";
 
 import type { Key } from "./i18n";
-import { STAFF, type Role } from "./lib/session.svelte";
+import { MANAGERS, OPS, READERS, STAFF, type Role } from "./lib/session.svelte";
 
 export interface Screen {
   path: string;
@@ -20,4 +20,14 @@ const of = (file: Promise<unknown>) => file as Promise<{ default: Component<Reco
 
 export const screens: readonly Screen[] = [
   { path: "/", title: "nav.overview", roles: STAFF, menu: true, load: () => of(import("./screens/Overview.svelte")) },
+  { path: "/nodes", title: "nav.nodes", roles: STAFF, menu: true, load: () => of(import("./screens/Nodes.svelte")) },
+  { path: "/nodes/{node}", title: "nav.nodes", roles: STAFF, under: "/nodes", load: () => of(import("./screens/NodeDetail.svelte")) },
+  { path: "/tenants", title: "nav.tenants", menu: true, load: () => of(import("./screens/Tenants.svelte")) },
+  { path: "/tenants/{tenant}/policy", title: "nav.policy", under: "/tenants", load: () => of(import("./screens/Policy.svelte")) },
+  { path: "/rollouts", title: "nav.rollouts", roles: STAFF, menu: true, load: () => of(import("./screens/Rollouts.svelte")) },
+  { path: "/rollouts/{rollout}", title: "nav.rollouts", roles: STAFF, under: "/rollouts", load: () => of(import("./screens/RolloutDetail.svelte")) },
+  { path: "/users", title: "nav.users", roles: MANAGERS, menu: true, load: () => of(import("./screens/Users.svelte")) },
+  { path: "/tokens", title: "nav.tokens", menu: true, load: () => of(import("./screens/Tokens.svelte")) },
+  { path: "/audit", title: "nav.audit", roles: [...READERS, "tenant-admin"], menu: true, load: () => of(import("./screens/Audit.svelte")) },
+  { path: "/steps", title: "nav.steps", roles: OPS, menu: true, load: () => of(import("./screens/Steps.svelte")) },
 ];
