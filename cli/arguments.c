@@ -78,6 +78,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_ANCHOR] = {"anchor", 0, "ID:HASH", "check that this row is still there", false,
                        COMPLETES_NOTHING},
     [OPTION_ALL] = {"all", 0, NULL, "all nodes", false, COMPLETES_NOTHING},
+    [OPTION_LANGUAGE] = {"lang", 0, "LANGUAGE", "of an HTML page: en or zh [en]", false,
+                         COMPLETES_NOTHING},
     [OPTION_WINDOW] = {"window", 0, "TIME", "how far to look back, in whole minutes [10m]", false,
                        COMPLETES_NOTHING},
     [OPTION_PSID] = {"psid", 0, "PSID,PSID", "boards that an image is for [any]", false,

@@ -54,6 +54,7 @@ enum option {
     OPTION_ALL,
     OPTION_PSID,
     OPTION_WINDOW,
+    OPTION_LANGUAGE,
     OPTION_COUNT,
 };
 

@@ -99,6 +99,7 @@ enum exit_code cmd_rollout_rollback(struct context *context, const struct argume
 enum exit_code cmd_rollout_show(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_rollout_start(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_rollout_watch(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_report(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_runbook_list(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_runbook_run(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_tokens_create(struct context *context, const struct arguments *arguments);

@@ -83,6 +83,10 @@ void api_exclusion_delete(struct request *request);
 void api_node_findings(struct request *request);
 void api_node_release(struct request *request);
 void api_findings_list(struct request *request);
+/* api_health_reports.c */
+void api_health_reports_list(struct request *request);
+void api_health_report_get(struct request *request);
+void api_health_report_post(struct request *request);
 /* api_runbooks.c */
 void api_runbooks_list(struct request *request);
 void api_runbook_run(struct request *request);

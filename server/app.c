@@ -25,6 +25,7 @@
 #include "server/denials.h"
 #include "server/enrol.h"
 #include "server/health.h"
+#include "server/health_reports.h"
 #include "server/identity.h"
 #include "server/images.h"
 #include "server/inspector.h"
@@ -246,6 +247,8 @@ static enum err_code make_parts(struct app *app, struct err *err)
     if (code == ERR_OK)
         code = inspector_new(&app->inspector, err);
     if (code == ERR_OK)
+        code = health_reports_new(app, &app->reports, err);
+    if (code == ERR_OK)
         code = denials_new(app->clock, &app->denials, err);
     if (code == ERR_OK)
         code = status_new(&app->status, err);
@@ -380,12 +383,14 @@ void app_free(struct app *app)
         identity_flush(app, true);
     }
     backups_stop(app->backups);
+    health_reports_stop(app->reports);
     series_close(app->series);
     health_desk_free(app->health);
     db_close(app->db);
     event_hub_free(app->events); /* its thread asks auth for the rights of those who listen */
     effects_drop(&app->effects);
     world_free(app->world);
+    health_reports_free(app->reports);
     publish_free(app->publish);
     auth_free(app->auth);
     backoff_free(app->backoff);

@@ -36,6 +36,7 @@ struct series;
 struct denials;
 struct health_desk;
 struct images;
+struct health_reports;
 struct inspector;
 struct rollout_ticker;
 
@@ -67,10 +68,11 @@ struct app {
     struct tls *tls;            /* any thread; NULL = plain HTTP */
     struct tls_names names;     /* of our own certificate */
 
-    struct denials *denials;     /* any thread: refused calls on their way to the audit */
-    struct backoff *backoff;     /* any thread: who guesses passwords */
-    struct passwords *passwords; /* any thread */
-    struct inspector *inspector; /* any thread */
+    struct denials *denials;        /* any thread: refused calls on their way to the audit */
+    struct backoff *backoff;        /* any thread: who guesses passwords */
+    struct passwords *passwords;    /* any thread */
+    struct inspector *inspector;    /* any thread */
+    struct health_reports *reports; /* any thread */
 
     struct operations *operations; /* any thread */
 

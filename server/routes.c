@@ -47,6 +47,8 @@ static const char *const rollout[] = {"dry_run", "reason", NULL};
 static const char *const selector[] = {"selector", NULL};
 static const char *const barrier[] = {"wait", "timeout", NULL};
 static const char *const items[] = {"fields", "node", "page_size", "page_token", NULL};
+static const char *const reports[] = {"fields", "kind", "page_size", "page_token", NULL};
+static const char *const language[] = {"lang", NULL};
 static const char *const found[] = {"fields", "rule", "severity", "page_size", "page_token", NULL};
 static const char *const incidents[] = {"acknowledged", "fields", "node", "page_size",
                                         "page_token",   "root",   "rule", "severity",
@@ -171,6 +173,12 @@ const struct route routes[] = {
     {"GET", "/v1/compat", STAFF, 0, api_compat_get, "compat_get", none},
     {"POST", "/v1/health:inspect", STAFF, ROUTE_LARGE | ROUTE_SAFE, api_health_inspect,
      "health_inspect", none},
+    {"GET", "/v1/health/reports", STAFF, 0, api_health_reports_list, "health_reports_list",
+     reports},
+    {"POST", "/v1/health/reports", OPS | AGENT, ROUTE_JSON | ROUTE_IDEMPOTENT,
+     api_health_report_post, "health_report_post", none},
+    {"GET", "/v1/health/reports/{report}", STAFF, 0, api_health_report_get, "health_report_get",
+     language},
     {"GET", "/v1/runbooks", STAFF, 0, api_runbooks_list, "runbooks_list", none},
     {"POST", "/v1/runbooks/{runbook}:run", STAFF, ROUTE_JSON | ROUTE_LARGE | ROUTE_SAFE,
      api_runbook_run, "runbook_run", none},

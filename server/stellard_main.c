@@ -13,6 +13,7 @@
 #include "server/admin_token.h"
 #include "server/app.h"
 #include "server/denials.h"
+#include "server/health_reports.h"
 #include "server/identity.h"
 #include "server/stellard_options.h"
 
@@ -58,6 +59,7 @@ static void on_minute(void *arg)
 {
     struct serving *serving = arg;
     app_tls_tick(serving->app);
+    health_reports_tick(serving->app->reports);
     identity_flush(serving->app, false);
     denials_flush(serving->app);
     operations_flush(serving->app->operations, serving->app->db);

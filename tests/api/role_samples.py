@@ -14,7 +14,8 @@ import telemetry
 from lib import CALL_S, FABRIC, PASSWORD, POLICY, inventory, must, planned
 
 PARAMS = {"tenant": "a", "job": "nlp_job", "node": "n1", "number": "1", "generation": "current",
-          "switch": "sw1", "runbook": "performance-drop"}
+          "switch": "sw1", "runbook": "performance-drop", "report": "current"}
+HEALTH_REPORT = {"version": 1, "kind": "upload", "source": "n1", "time": "2026-01-02T03:04:05Z", "grade": "ok"}
 PLACEMENT = {"nodes": ["n1"], "match": {"dst": "10.9.1.0/24"}}
 MANUAL = {"mode": "staged", "waves": [], "soak": "0s", "confirm": "manual",
           "confirm_timeout": "600s", "wave_deadline": "600s"}
@@ -348,6 +349,7 @@ SAMPLES = {
     "image_post": Sample(status=201, before=new_image,
                          headers={"Content-Type": "application/octet-stream"}),
     "health_inspect": Sample(b"rx_prio3_pause: 5\n", headers={"Content-Type": "text/plain"}),
+    "health_report_post": Sample(HEALTH_REPORT, status=201),
     "runbook_run": Sample({"nodes": ["n1"]}),
     "incident_get": Sample(before=lambda world, who: {"params": incident(world, who)["params"]}),
     "incident_acknowledge": Sample(before=incident),

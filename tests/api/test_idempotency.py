@@ -30,6 +30,7 @@ STAGED = {"mode": "staged", "waves": [], "soak": "0s", "confirm": "manual",
           "confirm_timeout": "600s", "wave_deadline": "600s"}
 EXCLUSION = {"subject": "node/n1", "reason": "x",
              "expires": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86400))}
+HEALTH_REPORT = {"version": 1, "kind": "upload", "source": "tool", "time": "2026-01-02T03:04:05Z", "grade": "ok"}
 CAMPAIGN = {"image": "", "all": True}  # the image is the one of world()
 
 
@@ -72,6 +73,8 @@ CASES = {
     "backup_post": ("/v1/backups", lambda n: None, None, 202, operations("backup")),
     "exclusion_post": ("/v1/exclusions", lambda n: EXCLUSION, {**EXCLUSION, "subject": "node/n2"}, 201,
                        audited("exclusion.create")),
+    "health_report_post": ("/v1/health/reports", lambda n: {**HEALTH_REPORT, "source": f"tool{n}"}, HEALTH_REPORT, 201,
+                           audited("health-report.post")),
     "user_post": ("/v1/users", user, user(999, role="operator"), 201, audited("user.post")),
     "switches_import": ("/v1/switches:import",
                         lambda n: {"switches": [{"name": f"s{n}", "pfc": True, "ecn": True}]},
