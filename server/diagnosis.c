@@ -230,8 +230,8 @@ static enum err_code read_its_files(struct diagnosis *d, json_t *list, struct er
 
 static enum err_code judge(struct diagnosis *d, struct err *err)
 {
-    struct runbook_run *run = calloc(1, sizeof(*run));
-    OWN(mem) void *owned = run;
+    OWN(mem) void *memory = calloc(1, sizeof(struct runbook_run));
+    struct runbook_run *run = memory;
     OWN(json) json_t *files = json_array();
     if (run == NULL || files == NULL)
         return err_nomem(err);
