@@ -224,6 +224,9 @@ def what_is_taken_back_unprepared_is_refused(tap, server):
     tap.equal(len(server.get("/v1/rollouts").json["items"]), begun,
               "what was taken back does not begin by itself")
     change(server, "20%")
+    end = time.monotonic() + CALL_S
+    while server.get(f"/v1/rollouts/r-{begun + 1}").status == 404 and time.monotonic() < end:
+        time.sleep(0.02)
     until(server, f"r-{begun + 1}", "done", agents)
     turn(agents)
     turn(agents)

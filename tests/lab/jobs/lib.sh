@@ -118,18 +118,26 @@ listening() { # PORT
 
 # pair_perftest K TOOL ARGS: TOOL as client on rxe(2K) against a server on rxe(2K+1).
 # Parameters are exchanged over loopback, the measured traffic goes over the wire.
-pair_perftest() {
+pair_perftest() { # up to three times: perftest gives no report when it cannot measure an emulated CPU's clock
+    for try in 1 2 3; do
+        said=$(pair_perftest_once "$@") && printf '%s\n' "$said" && return 0
+        case $said in *"Correlation coefficient"*) ;; *) break ;; esac
+    done
+    printf '%s\n' "$said"
+    return 1
+}
+pair_perftest_once() {
     k=$1
     tool=$2
     shift 2
     port=$((18515 + k))
     timeout -k 2 300 "$tool" -d "rxe$((2 * k + 1))" -p "$port" \
-        -x "$(gid_index "rxe$((2 * k + 1))" "10.9.$k.2")" "$@" >/dev/null 2>&1 &
+        -x "$(gid_index "rxe$((2 * k + 1))" "10.9.$k.2")" "$@" >"/tmp/pair.$port" 2>&1 &
     server=$!
     listening "$port" || return 1
     timeout -k 2 300 "$tool" -d "rxe$((2 * k))" -p "$port" \
-        -x "$(gid_index "rxe$((2 * k))" "10.9.$k.1")" "$@" 127.0.0.1 || return 1
-    wait "$server"
+        -x "$(gid_index "rxe$((2 * k))" "10.9.$k.1")" "$@" 127.0.0.1 2>&1 || { kill "$server" && wait "$server"; return 1; }
+    wait "$server" || { cat "/tmp/pair.$port" && return 1; }
 }
 
 # Lines of the kernel log that no job may cause.
