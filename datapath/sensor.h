@@ -55,6 +55,13 @@ struct sensor_devices {
 /* Looks again which there are when it is time. */
 void sensor_scan(const char *root, struct sensor_devices *devices);
 
+/* The state of a kind that reads files of devices and keeps nothing else; freed by free(). */
+struct sensor_files {
+    char root[SENSOR_ROOT_SIZE];
+    struct sensor_devices devices;
+};
+void *sensor_files_start(const struct sensor_config *config); /* NULL = no memory */
+
 struct sensor_kind {
     const char *name;                                   /* for messages */
     void *(*start)(const struct sensor_config *config); /* NULL = no memory */

@@ -9,10 +9,6 @@
 
 #include "datapath/sys/sys.h"
 
-struct state {
-    char root[SENSOR_ROOT_SIZE];
-};
-
 static const struct telemetry_name thp = {"thp_mode", TELEMETRY_GAUGE, 0};
 
 bool sensor_memlock(const char *limits, int64_t *out)
@@ -36,18 +32,10 @@ bool sensor_memlock(const char *limits, int64_t *out)
     return sys_parse_int(value, out) && *out >= 0;
 }
 
-static void *start(const struct sensor_config *config)
-{
-    struct state *state = calloc(1, sizeof(*state));
-    if (state != NULL)
-        memcpy(state->root, config->root, sizeof(state->root));
-    return state;
-}
-
 static void look(void *arg, struct sensor_readings *out)
 {
     static const char *const modes[] = {"never", "madvise", "always"}; /* by their number */
-    const struct state *state = arg;
+    const struct sensor_files *state = arg;
     char mode[32];
     if (thp_get(state->root, mode, sizeof(mode), NULL) != ERR_OK)
         return;
@@ -57,4 +45,5 @@ static void look(void *arg, struct sensor_readings *out)
             sensor_put(out, &thp, (int64_t)i);
 }
 
-const struct sensor_kind sensor_host = {.name = "host", .start = start, .look = look, .free = free};
+const struct sensor_kind sensor_host = {
+    .name = "host", .start = sensor_files_start, .look = look, .free = free};

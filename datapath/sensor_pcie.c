@@ -11,11 +11,6 @@
 #include "base/text.h"
 #include "datapath/sys/sys.h"
 
-struct state {
-    char root[SENSOR_ROOT_SIZE];
-    struct sensor_devices devices;
-};
-
 static const struct telemetry_name gen = {"link_gen", TELEMETRY_GAUGE, 0},
                                    gen_max = {"link_gen_max", TELEMETRY_GAUGE, 0},
                                    width = {"link_width_lanes", TELEMETRY_GAUGE, 0},
@@ -52,7 +47,8 @@ static void put_known(struct sensor_readings *out, const struct telemetry_name *
         sensor_put(out, name, value);
 }
 
-static void look_at(const struct state *state, const char *address, struct sensor_readings *out)
+static void look_at(const struct sensor_files *state, const char *address,
+                    struct sensor_readings *out)
 {
     char folder[SYS_PATH_MAX], path[SYS_PATH_MAX + 32], text[SYS_VALUE_MAX];
     struct pci_link link;
@@ -72,20 +68,13 @@ static void look_at(const struct state *state, const char *address, struct senso
     }
 }
 
-static void *start(const struct sensor_config *config)
-{
-    struct state *state = calloc(1, sizeof(*state));
-    if (state != NULL)
-        memcpy(state->root, config->root, sizeof(state->root));
-    return state;
-}
-
 static void look(void *arg, struct sensor_readings *out)
 {
-    struct state *state = arg;
+    struct sensor_files *state = arg;
     sensor_scan(state->root, &state->devices);
     for (size_t i = 0; i < state->devices.count; i++)
         look_at(state, state->devices.addresses[i], out);
 }
 
-const struct sensor_kind sensor_pcie = {.name = "pcie", .start = start, .look = look, .free = free};
+const struct sensor_kind sensor_pcie = {
+    .name = "pcie", .start = sensor_files_start, .look = look, .free = free};

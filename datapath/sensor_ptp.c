@@ -19,11 +19,6 @@
 #define TAI_S 37 /* ahead of UTC since 2017, where the kernel was not told */
 #define S_NS  INT64_C(1000000000)
 
-struct state {
-    char root[SENSOR_ROOT_SIZE];
-    struct sensor_devices devices;
-};
-
 static const struct telemetry_name offset = {"offset_ns", TELEMETRY_GAUGE, 0},
                                    window = {"offset_window_ns", TELEMETRY_GAUGE, 0};
 
@@ -80,17 +75,9 @@ static void look_at(const char *root, const char *clock, const char *address,
     sensor_put(out, &window, window_ns);
 }
 
-static void *start(const struct sensor_config *config)
-{
-    struct state *state = calloc(1, sizeof(*state));
-    if (state != NULL)
-        memcpy(state->root, config->root, sizeof(state->root));
-    return state;
-}
-
 static void look(void *arg, struct sensor_readings *out)
 {
-    struct state *state = arg;
+    struct sensor_files *state = arg;
     char path[SYS_PATH_MAX];
     sensor_scan(state->root, &state->devices);
     for (size_t i = 0; i < state->devices.count; i++) {
@@ -102,4 +89,5 @@ static void look(void *arg, struct sensor_readings *out)
     }
 }
 
-const struct sensor_kind sensor_ptp = {.name = "ptp", .start = start, .look = look, .free = free};
+const struct sensor_kind sensor_ptp = {
+    .name = "ptp", .start = sensor_files_start, .look = look, .free = free};

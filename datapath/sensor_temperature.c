@@ -16,11 +16,6 @@
 #define COLDEST_MC (-100000)
 #define HOTTEST_MC 250000
 
-struct state {
-    char root[SENSOR_ROOT_SIZE];
-    struct sensor_devices devices;
-};
-
 static const struct {
     const char *suffix;
     struct telemetry_name name;
@@ -61,17 +56,9 @@ static void look_at(const char *root, const char *monitor, const char *address, 
     }
 }
 
-static void *start(const struct sensor_config *config)
-{
-    struct state *state = calloc(1, sizeof(*state));
-    if (state != NULL)
-        memcpy(state->root, config->root, sizeof(state->root));
-    return state;
-}
-
 static void look(void *arg, struct sensor_readings *out)
 {
-    struct state *state = arg;
+    struct sensor_files *state = arg;
     OWN_SYS_LIST struct sys_list monitors;
     char monitor[FOLDER_SIZE], path[SYS_PATH_MAX], address[SYS_NAME_MAX];
     sensor_scan(state->root, &state->devices);
@@ -93,4 +80,4 @@ static void look(void *arg, struct sensor_readings *out)
 }
 
 const struct sensor_kind sensor_temperature = {
-    .name = "temperature", .start = start, .look = look, .free = free};
+    .name = "temperature", .start = sensor_files_start, .look = look, .free = free};

@@ -104,6 +104,14 @@ void sensor_scan(const char *root, struct sensor_devices *devices)
     json_decref(gpus);
 }
 
+void *sensor_files_start(const struct sensor_config *config)
+{
+    struct sensor_files *files = calloc(1, sizeof(*files));
+    if (files != NULL)
+        memcpy(files->root, config->root, sizeof(files->root));
+    return files;
+}
+
 /* Looks ---------------------------------------------------------------------------------------- */
 
 static void work_run(void *arg)
