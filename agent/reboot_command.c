@@ -31,7 +31,7 @@ const struct starter_form *reboot_command_forms(const char *const *words)
 static enum err_code users(void *arg, int *out_count, struct err *err)
 {
     const struct reboot_command *command = arg;
-    return rdma_users(command->root, out_count, err);
+    return rdma_users(command->root, NULL, NULL, out_count, err);
 }
 
 static enum err_code reboot(void *arg, struct err *err)

@@ -20,7 +20,7 @@
 #include "datapath/nl/devlink.h"
 #include "datapath/nl/devlink_flash.h"
 #include "datapath/nl/rdma.h"
-#include "datapath/nl/rdma_qp.h"
+#include "datapath/rdma_users.h"
 #include "datapath/sys/sys.h"
 
 #define FIRMWARE_FOLDER "/lib/firmware"
@@ -175,6 +175,8 @@ static enum err_code linux_check(struct flasher *flasher, const char *device, co
 /* In use? -------------------------------------------------------------------------------------- */
 
 struct interfaces {
+    const struct flash_linux *flash;
+    const char *device;
     int count;
     int ifindex[FLASH_PORTS_MAX];
 };
@@ -188,12 +190,12 @@ static void take_ifindex(const struct flash_linux *flash, const char *folder, vo
 }
 
 /* By the device folder of hardware, or, for Soft-RoCE, by the interface below. */
-static bool is_on(const struct flash_linux *flash, const struct rdma_list *list, size_t at,
-                  const char *device, const struct interfaces *all)
+static bool is_on(void *arg, const struct rdma_list *list, size_t at)
 {
+    const struct interfaces *all = arg;
     char path[SYS_PATH_MAX], name[SYS_NAME_MAX];
     snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device", list->devices[at].name);
-    if (sys_link_name(flash->root, path, name, sizeof(name)) && strcmp(name, device) == 0)
+    if (sys_link_name(all->flash->root, path, name, sizeof(name)) && strcmp(name, all->device) == 0)
         return true;
     for (size_t i = 0; i < list->port_count; i++)
         for (int k = 0; list->ports[i].device == list->devices[at].index && k < all->count; k++)
@@ -206,32 +208,9 @@ static enum err_code linux_users(struct flasher *flasher, const char *device, in
                                  struct err *err)
 {
     const struct flash_linux *flash = (const struct flash_linux *)flasher;
-    struct interfaces all = {0};
-    int sum = 0;
-    OWN(nlx) struct nlx *nlx = NULL;
-    OWN(mem) void *memory = calloc(1, sizeof(struct rdma_list));
-    struct rdma_list *list = memory;
+    struct interfaces all = {.flash = flash, .device = device};
     enum err_code code = each_interface(flash, device, take_ifindex, &all, err);
-    if (code != ERR_OK)
-        return code;
-    *out_count = 0;
-    if (!sys_exists(flash->root, "/sys/class/infiniband"))
-        return ERR_OK; /* the kernel has no RDMA */
-    code = list == NULL ? err_nomem(err) : nlx_open(NETLINK_RDMA, &nlx, err);
-    if (code == ERR_OK)
-        code = rdma_list(nlx, list, err);
-    if (code == ERR_OK && list->truncated)
-        code = err_set(err, ERR_LIMIT, "more than %d RDMA devices or %d ports", RDMA_DEVICES_MAX,
-                       RDMA_PORTS_MAX);
-    for (size_t i = 0; code == ERR_OK && i < list->device_count; i++) {
-        int count = 0;
-        if (!is_on(flash, list, i, device, &all))
-            continue;
-        code = rdma_user_qps(nlx, list->devices[i].index, &count, err);
-        sum += count;
-    }
-    *out_count = sum;
-    return code;
+    return code == ERR_OK ? rdma_users(flash->root, is_on, &all, out_count, err) : code;
 }
 
 static void take_link(const struct flash_linux *flash, const char *folder, void *arg)

@@ -12,7 +12,8 @@
 #include "datapath/nl/rdma_qp.h"
 #include "datapath/sys/sys.h"
 
-enum err_code rdma_users(const char *root, int *out, struct err *err)
+enum err_code rdma_users(const char *root, rdma_users_pick *pick, void *arg, int *out,
+                         struct err *err)
 {
     OWN(nlx) struct nlx *nlx = NULL;
     OWN(mem) void *memory = calloc(1, sizeof(struct rdma_list));
@@ -32,6 +33,8 @@ enum err_code rdma_users(const char *root, int *out, struct err *err)
                        RDMA_PORTS_MAX);
     for (size_t i = 0; code == ERR_OK && i < list->device_count; i++) {
         int count = 0;
+        if (pick != NULL && !pick(arg, list, i))
+            continue;
         code = rdma_user_qps(nlx, list->devices[i].index, &count, err);
         sum += count;
     }
