@@ -103,3 +103,11 @@ bool incident_is_symptom(const char *rule)
             return true;
     return false;
 }
+
+bool incident_is_covered(const char *by_rule, const char *by_subject, const char *rule,
+                         const char *subject)
+{
+    size_t len = strlen(by_subject);
+    return (by_rule[0] == '\0' || strcmp(by_rule, rule) == 0) &&
+           strncmp(subject, by_subject, len) == 0 && (subject[len] == '\0' || subject[len] == '/');
+}

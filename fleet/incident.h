@@ -39,3 +39,8 @@ bool incident_explains(const struct incident_ref *cause, const struct incident_r
 /* Whether anything in the table is explained by that rule, or explains it. */
 bool incident_is_cause(const char *rule);
 bool incident_is_symptom(const char *rule);
+
+/* Whether an exclusion of a rule ("" = any) on a subject covers a finding: it, and what is below
+ * it: "node/n1" covers "node/n1/port/..", not "node/n10". */
+bool incident_is_covered(const char *by_rule, const char *by_subject, const char *rule,
+                         const char *subject);

@@ -9,6 +9,7 @@
 #include "db/health_reports.h"
 #include "db/incidents.h"
 #include "db/series.h"
+#include "fleet/incident.h"
 #include "server/api.h"
 #include "server/health_reports.h"
 
@@ -79,15 +80,11 @@ enum err_code report_take_exceptions(struct report_parts *parts, struct err *err
     return code;
 }
 
-/* It and what is below it. */
 static bool is_excepted(const struct report_parts *parts, const struct db_incident *row)
 {
     for (size_t i = 0; i < parts->exception_count; i++) {
         const struct report_exception *e = &parts->exceptions[i];
-        size_t len = strlen(e->subject);
-        if ((e->rule[0] == '\0' || strcmp(e->rule, row->rule) == 0) &&
-            strncmp(row->subject, e->subject, len) == 0 &&
-            (row->subject[len] == '\0' || row->subject[len] == '/'))
+        if (incident_is_covered(e->rule, e->subject, row->rule, row->subject))
             return true;
     }
     return false;

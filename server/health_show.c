@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "fleet/incident.h"
 #include "server/api.h"
 #include "server/health_private.h"
 
@@ -52,10 +53,7 @@ int64_t health_exclusion_of(const struct health_desk *desk, const char *rule, co
 {
     for (size_t i = 0; i < desk->exclusion_count; i++) {
         const struct health_exclusion *one = &desk->exclusions[i];
-        size_t len = strlen(one->subject);
-        if (one->expires_us > now_us && (one->rule[0] == '\0' || strcmp(one->rule, rule) == 0) &&
-            strncmp(subject, one->subject, len) == 0 &&
-            (subject[len] == '\0' || subject[len] == '/'))
+        if (one->expires_us > now_us && incident_is_covered(one->rule, one->subject, rule, subject))
             return one->id;
     }
     return 0;

@@ -87,6 +87,17 @@ static void every_cause_is_a_rule_of_health(void **state)
     assert_false(incident_is_symptom("link-down"));
 }
 
+static void an_exclusion_covers_what_is_below_its_subject(void **state)
+{
+    (void)state;
+    assert_true(incident_is_covered("fcs-errors", "node/n1", "fcs-errors", "node/n1"));
+    assert_true(incident_is_covered("fcs-errors", "node/n1", "fcs-errors", "node/n1/port/a/0"));
+    assert_true(incident_is_covered("", "node/n1", "link-down", "node/n1/port/a/0"));
+    assert_false(incident_is_covered("fcs-errors", "node/n1", "link-down", "node/n1"));
+    assert_false(incident_is_covered("", "node/n1", "fcs-errors", "node/n10"));
+    assert_false(incident_is_covered("", "node/n1/port/a/0", "fcs-errors", "node/n1"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +106,7 @@ int main(void)
         cmocka_unit_test(a_symptom_is_explained_within_the_window_alone),
         cmocka_unit_test(nothing_is_its_own_cause),
         cmocka_unit_test(every_cause_is_a_rule_of_health),
+        cmocka_unit_test(an_exclusion_covers_what_is_below_its_subject),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
