@@ -71,8 +71,25 @@ def files_are_whole():
     return "journal.json" in names
 
 
+def changing(number):
+    """Whether the journal on disk is that plan's, and not one of a repair of the plan that stands."""
+    try:
+        return json.loads(lab.read(f"{site.work}/state/journal.json"))["generation"] == number
+    except (FileNotFoundError, ValueError):
+        return False
+
+
+def wait_fine(seconds, holds):
+    """A change is shorter than what lab.until() sleeps."""
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.005)
+    return time.monotonic()
+
+
 def standing():
-    return json.loads(lab.read(site.work + "/state/plan.json"))["generation"]
+    path = site.work + "/state/plan.json"
+    return json.loads(lab.read(path))["generation"] if os.path.exists(path) else 0
 
 
 def moved(first, second):
@@ -121,8 +138,11 @@ for number in (1, 2, 1):
     site.give(plans[number])
     if site.child is None:
         site.start()
+    start = wait_fine(90, lambda: changing(number) or standing() == number)
+    # Looked for from afar: a guest that reads it all the time makes the change longer than it is.
+    lab.until(90, lambda: not os.path.exists(site.work + "/state/journal.json"))
+    seconds[number] = time.monotonic() - start
     ok(site.holds(plans[number], 90, since), f"plan {number} is applied", f"{site.receipts[since:]} {site.log()}"[:4000])
-    seconds[number] = site.receipts[-1]["apply_ns"] / 1e9
     pictures.setdefault(number, picture())
 ok(pictures[1] != pictures[2], "others see that they are two")
 ok(picture() == pictures[1], "and that the first came back", f"{picture()}\n--\n{pictures[1]}")
@@ -135,7 +155,7 @@ while done < KILL_POINTS and time.monotonic() - BEGIN < TIME_S and not failed:
     lab.poke("solar1", "dcbx_mode", 0)
     site.give(plans[target])
     site.start()
-    lab.until(60, lambda: os.path.exists(site.work + "/state/journal.json") or standing() == target)
+    wait_fine(60, lambda: changing(target) or standing() == target)
     # Neighbours are far apart, so that a sweep that is cut short has seen the whole change.
     time.sleep(1.1 * seconds[target] * (done * 7 % KILL_POINTS) / KILL_POINTS)
     site.stop(signal.SIGKILL)
@@ -155,8 +175,9 @@ while done < KILL_POINTS and time.monotonic() - BEGIN < TIME_S and not failed:
     done += 1
     failed += not good
     lab.note(f"point {done}, {time.monotonic() - BEGIN:.0f} s after the start")
+lab.note(f"a change takes {seconds[1]:.2f} and {seconds[2]:.2f} s")
 lab.note(f"{done} points in {time.monotonic() - begin:.0f} s, {middle} in the middle of a change")
 ok(not failed, f"after a kill at each of {done} points the node is one plan or the other")
 ok(done >= LEAST_POINTS, f"at least {LEAST_POINTS} points were tried", done)
-ok(middle >= 3, "three of them at least in the middle of a change", middle)
+ok(middle >= done // 3, "a third of them at least in the middle of a change", middle)
 lab.end()
