@@ -256,6 +256,8 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     struct flasher *flasher = NULL;
     struct counters *counters = NULL;
     char boot_id[BOOT_ID_SIZE];
+    if (!options->once)
+        loop_signals_hold();
     read_boot_id(options->root, boot_id);
     OWN(lldp_listen) struct lldp_listen *lldp = NULL;
     enum err_code code = give_up_rights(options, &starter, &lldp, err);

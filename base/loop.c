@@ -286,6 +286,15 @@ enum err_code loop_signal_add(struct loop *loop, int signo, loop_fn *fn, void *a
     return ERR_OK;
 }
 
+void loop_signals_hold(void)
+{
+    sigset_t orders;
+    sigemptyset(&orders);
+    sigaddset(&orders, SIGHUP);
+    sigaddset(&orders, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &orders, NULL); /* fails for a wrong first argument only */
+}
+
 enum err_code loop_post(struct loop *loop, loop_fn *fn, void *arg, struct err *err)
 {
     struct post *post = malloc(sizeof(*post));

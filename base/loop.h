@@ -49,6 +49,10 @@ void loop_timer_free(struct loop_timer *timer); /* NULL is legal */
 ERR_MUST_CHECK enum err_code loop_signal_add(struct loop *loop, int signo, loop_fn *fn, void *arg,
                                              struct err *err);
 
+/* A service's first call: SIGHUP and SIGUSR1, orders to a running service, wait until
+ * loop_signal_add() takes them; without it one that comes during the start ends the process. */
+void loop_signals_hold(void);
+
 #define LOOP_POSTS_MAX 65536 /* calls that wait; more: ERR_LIMIT */
 /* Thread-safe: fn(arg) runs on the loop's thread, in order. */
 ERR_MUST_CHECK enum err_code loop_post(struct loop *loop, loop_fn *fn, void *arg, struct err *err);

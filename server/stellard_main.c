@@ -187,6 +187,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "stellard: %s\n", err.text);
         status = EXIT_USAGE;
     } else if (options.verb != STELLARD_PRINTED) {
+        loop_signals_hold();
         signal(SIGPIPE, SIG_IGN);
         mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
         mallopt(M_TOP_PAD, HEAP_STEP_BYTES);

@@ -289,6 +289,16 @@ static void stop_ends_run_from_a_thread_and_before_it_starts(void **state)
     assert_ok(loop_run(loop, &err));
 }
 
+static void held_signals_come_when_their_handler_is_there(void **state)
+{
+    (void)state;
+    loop_signals_hold();
+    raise(SIGHUP); /* by default it would end this program */
+    assert_ok(loop_signal_add(loop, SIGHUP, note, (void *)"h", &err));
+    turn(100);
+    assert_string_equal(trace, "h");
+}
+
 static void signals_come_through_the_loop(void **state)
 {
     (void)state;
@@ -333,6 +343,7 @@ int main(void)
         LOOP(waiting_posts_have_a_limit),
         LOOP(posts_of_four_threads_all_run),
         LOOP(stop_ends_run_from_a_thread_and_before_it_starts),
+        LOOP(held_signals_come_when_their_handler_is_there),
         LOOP(signals_come_through_the_loop),
         LOOP(what_is_left_goes_with_the_loop),
     };
