@@ -4,6 +4,8 @@
 run.py --srcdir S --objdir O [--sanitize LIST] GROUP...
 Groups: lint unit fuzz api web clang lab. Each test program is one process with a time limit; what it
 leaves running in its own process group is ended. A skipped test prints its reason and is counted.
+A job of the lab that fails is run once more, as its guests are emulated and share the host's cores:
+one that passes then is printed and counted as unsteady, one that fails twice has failed.
 Exit code 0 only when nothing failed and something passed.
 """
 import argparse
@@ -19,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 LIMIT_S = {"lint": 600, "unit": 300, "fuzz": 120, "api": 600, "web": 600, "clang": 900, "lab": 600}
 JOBS = {"lint": 2, "unit": 2, "fuzz": 2, "api": 2, "web": 1, "clang": 1, "lab": 1}
+RUNS = {"lab": 2}  # the other groups: 1
 TAP = re.compile(r"^(ok|not ok)\b\s*\d*\s*-?\s*(.*)$")
 
 
@@ -27,7 +30,7 @@ class Result:
 
     def __init__(self, name):
         self.name, self.passed, self.failed, self.skipped = name, [], [], []
-        self.output, self.seconds = "", 0.0
+        self.output, self.seconds, self.unsteady = "", 0.0, None
 
 
 def read_tap(result, text):
@@ -80,6 +83,17 @@ def run_program(name, argv, limit, env, cwd=None):
     return result
 
 
+def run_steadily(runs, *how):
+    """The last of at most `runs` runs; the one before it, which failed, is its `unsteady`."""
+    result = run_program(*how)
+    for _ in range(runs - 1):
+        if not result.failed:
+            break
+        first, result = result, run_program(*how)
+        result.unsteady = first
+    return result
+
+
 def programs(group, args):
     """(name, argv) of each program of a group."""
     s, o = args.srcdir, args.objdir
@@ -109,6 +123,9 @@ def programs(group, args):
 
 
 def report(result, quiet_skips):
+    if result.unsteady:
+        report(result.unsteady, quiet_skips)
+        print(f"     unsteady: {result.name} was run again after this")
     mark = "FAIL" if result.failed else "ok"
     print(f"{mark:4} {result.name}: {len(result.passed)} passed, {len(result.failed)} failed, "
           f"{len(result.skipped)} skipped ({result.seconds:.1f} s)")
@@ -141,6 +158,7 @@ def main():
                    f"suppressions={args.srcdir}/tests/lint/tsan.supp")
     slow = 4 if args.sanitize else 1
     totals = [0, 0, 0]
+    unsteady = 0
     for group in args.groups:
         work = list(programs(group, args))
         if not work:
@@ -148,14 +166,16 @@ def main():
             totals[1] += 1
             continue
         with ThreadPoolExecutor(JOBS[group]) as pool:
-            futures = [pool.submit(run_program, name, argv, LIMIT_S[group] * slow, env)
-                       for name, argv in work]
+            futures = [pool.submit(run_steadily, RUNS.get(group, 1), name, argv,
+                                   LIMIT_S[group] * slow, env) for name, argv in work]
             for future in futures:
                 result = future.result()
                 report(result, False)
+                unsteady += result.unsteady is not None and not result.failed
                 for i, part in enumerate((result.passed, result.failed, result.skipped)):
                     totals[i] += len(part)
-    print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
+    again = f", {unsteady} unsteady" if unsteady else ""
+    print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped{again}")
     sys.exit(0 if totals[1] == 0 and totals[0] > 0 else 1)
 
 
