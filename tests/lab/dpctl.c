@@ -8,6 +8,7 @@
  *     steps PLAN                what would be done
  *     check PLAN                whether it could be done; changes nothing
  *     apply PLAN                does it; on the first failure takes back what was done
+ *     apply-timed PLAN          and says how long it took from the plan in memory, as JSON
  *     watch-inventory SECONDS   the same for the inventory
  *     neighbours SECONDS        who is at the other end of each port, as JSON, whenever that
  * changes watch SECONDS             ends with 0 when the kernel announces a change, 3 when not
@@ -152,6 +153,32 @@ static int verify(struct dp *dp, const struct plan *plan)
     return same ? 0 : 1;
 }
 
+static double ms_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* From the plan in memory, as the agent has it, to the node in sync. */
+static int apply_timed(struct dp *dp, const struct plan *plan)
+{
+    OWN_STATE struct state state;
+    OWN_STEPS struct plan_steps steps = {0};
+    struct err err = ERR_INIT;
+    double wall = ms_of(CLOCK_MONOTONIC), cpu = ms_of(CLOCK_PROCESS_CPUTIME_ID);
+    state_init(&state);
+    if (dp_observe(dp, plan, &state, &err) || plan_diff(plan, &state, &steps, &err))
+        return fail("observe", &err);
+    int rc = run_steps(dp, &steps, true);
+    if (rc == 0)
+        rc = verify(dp, plan);
+    wall = ms_of(CLOCK_MONOTONIC) - wall;
+    cpu = ms_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    printf("{\"ms\":%.2f,\"cpu_ms\":%.2f}\n", wall, cpu);
+    return rc;
+}
+
 static int with_plan(struct dp *dp, const char *command, const char *path)
 {
     OWN(plan) struct plan *plan = NULL;
@@ -161,6 +188,8 @@ static int with_plan(struct dp *dp, const char *command, const char *path)
     state_init(&state);
     if (read_plan(path, &plan, &err))
         return fail("plan", &err);
+    if (strcmp(command, "apply-timed") == 0)
+        return apply_timed(dp, plan);
     if (dp_observe(dp, plan, &state, &err))
         return fail("observe", &err);
     if (strcmp(command, "observe") == 0)
@@ -258,13 +287,6 @@ static int neighbours(struct dp *dp, int seconds)
     return 0;
 }
 
-static double ms_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 static int compare_times(const void *a, const void *b)
 {
     const double *x = a, *y = b;
@@ -349,13 +371,13 @@ static int run(struct dp *dp, int argc, char **argv)
         return neighbours(dp, atoi(argv[1]));
     if (strcmp(command, "times") == 0 && argc == 2)
         return times(dp, atoi(argv[1]));
-    static const char *const commands[] = {"observe", "steps", "check", "apply"};
+    static const char *const commands[] = {"observe", "steps", "check", "apply", "apply-timed"};
     for (size_t i = 0; argc == 2 && i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(command, commands[i]) == 0)
             return with_plan(dp, command, argv[1]);
     fprintf(stderr,
             "usage: dpctl [--devices a,b] [--root DIR] inventory | counters | observe [PLAN] | "
-            "steps PLAN | check PLAN | apply PLAN | watch SECONDS | "
+            "steps PLAN | check PLAN | apply PLAN | apply-timed PLAN | watch SECONDS | "
             "watch-inventory SECONDS | neighbours SECONDS | times N\n");
     return 2;
 }

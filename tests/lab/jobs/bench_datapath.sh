@@ -6,16 +6,18 @@
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 
-DPCTL=/host$1/tests/lab/dpctl
+BUILT=/host$1/tests/lab/dpctl
 RULES=${2:-1000}
-ROUNDS=${3:-3}
+ROUNDS=${3:-5}
 WORK=/tmp/bench
 PORT=solar_rdma.0/0
 mkdir -p $WORK
-[ -x "$DPCTL" ] || {
-    echo "lab: skipped: $DPCTL is not built"
+[ -x "$BUILT" ] || {
+    echo "lab: skipped: $BUILT is not built"
     exit 77
 }
+DPCTL=$WORK/dpctl # in the guest's memory, as tc is: the host's files are read through the emulator
+cp "$BUILT" "$DPCTL"
 
 . "$here/plan.sh"
 DEVICES=solar0
@@ -51,13 +53,17 @@ clean() {
     tc qdisc del dev solar0 clsact 2>/dev/null
 }
 
-# timed VARIABLE COMMAND...: its milliseconds, appended to the file of that name
+children_ms() { awk '{ print ($16 + $17) * 10 }' /proc/$$/stat; } # CPU of the children waited for
+
+# timed VARIABLE COMMAND...: its milliseconds, of the clock and of CPU, appended to the files VARIABLE and VARIABLE_cpu
 timed() {
     name=$1
     shift
+    cpu=$(children_ms)
     begin=$(date +%s%N)
     "$@" >$WORK/said 2>&1 || die "failed: $*"
     echo $((($(date +%s%N) - begin) / 1000000)) >>$WORK/"$name"
+    echo $(($(children_ms) - cpu)) >>$WORK/"$name"_cpu
 }
 
 by_tc() { tc -b $WORK/batch && tc -j filter show dev solar0 egress; }
@@ -66,18 +72,20 @@ median() { sort -n $WORK/"$1" | sed -n "$(((ROUNDS + 1) / 2))p"; }
 # beside HW FLAG: rounds of each in turn, on an empty hook
 beside() {
     rules "$1" "$2"
-    rm -f $WORK/ours $WORK/tc
+    rm -f $WORK/ours* $WORK/tc* $WORK/apply_cpu
     clean
     for _ in $(seq "$ROUNDS"); do
         timed tc by_tc
         # Both must have made the same: our provider finds nothing to do behind tc's batch.
         [ "$(dpctl steps $WORK/plan)" = '[]' ] || die "tc's rules are not those of the plan"
         clean
-        timed ours apply plan
-        tail -n 1 $WORK/said | grep -q '^in sync' || die "the plan is not in sync"
+        timed ours dpctl apply-timed $WORK/plan
+        grep -q '^in sync' $WORK/said || die "the plan is not in sync"
+        tail -n 1 $WORK/said | jq .cpu_ms >>$WORK/apply_cpu
         clean
     done
-    echo "{\"what\":\"flower\",\"hw\":\"$1\",\"rules\":$RULES,\"ours_ms\":$(median ours),\"tc_ms\":$(median tc)}"
+    echo "{\"what\":\"flower\",\"hw\":\"$1\",\"rules\":$RULES,\"ours_ms\":$(median ours),\"tc_ms\":$(median tc)," \
+        "\"ours_cpu_ms\":$(median ours_cpu),\"apply_cpu_ms\":$(median apply_cpu),\"tc_cpu_ms\":$(median tc_cpu)}"
 }
 
 observed() { # TEXT
@@ -91,7 +99,7 @@ poke solar0 tcam_entries $((2 * RULES))
 observed "one port, no rules"
 beside no skip_hw
 beside only skip_sw
-timed ours apply plan
+timed ours dpctl apply $WORK/plan
 observed "one port, $RULES rules"
 DEVICES=solar0,solar1
 clean
