@@ -62,7 +62,9 @@ static const struct call calls[] = {
     {"pivot_root", SYS_pivot_root, {0, 0}, true},
     {"chroot", SYS_chroot, {0}, true},
     {"ptrace", SYS_ptrace, {16, 1, 0, 0}, true}, /* PTRACE_ATTACH to process 1 */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* the leak search reads so */
     {"process_vm_readv", SYS_process_vm_readv, {1, 0, 0, 0}, true},
+#endif
     {"reboot", SYS_reboot, {0, 0, 0, 0}, true},
     {"kexec_load", SYS_kexec_load, {0, 0, 0, -1}, true},
     {"swapon", SYS_swapon, {0, 0}, true},
