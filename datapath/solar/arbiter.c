@@ -110,12 +110,30 @@ enum err_code arbiter_label_drop(struct arbiter *a, uint32_t label, struct err *
     return ERR_OK;
 }
 
-int64_t arbiter_label_bytes(const struct arbiter *a, uint32_t label)
+static const struct arbiter_label *look(const struct arbiter *a, uint32_t label)
 {
     for (int i = 0; i < a->labels; i++)
         if (a->label[i].used && a->label[i].label == label)
-            return a->label[i].bytes;
-    return -1;
+            return &a->label[i];
+    return NULL;
+}
+
+int64_t arbiter_label_bytes(const struct arbiter *a, uint32_t label)
+{
+    const struct arbiter_label *l = look(a, label);
+    return l == NULL ? -1 : l->bytes;
+}
+
+const struct arbiter_share *arbiter_label_share(const struct arbiter *a, uint32_t label)
+{
+    const struct arbiter_label *l = look(a, label);
+    return l == NULL ? NULL : &l->share;
+}
+
+bool arbiter_label_waits(const struct arbiter *a, uint32_t label)
+{
+    const struct arbiter_label *l = look(a, label);
+    return l != NULL && l->waiting > 0;
 }
 
 /* Entries of a label ----------------------------------------------------------------------------

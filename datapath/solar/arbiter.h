@@ -104,6 +104,10 @@ ERR_MUST_CHECK enum err_code arbiter_label_set(struct arbiter *a, uint32_t label
 ERR_MUST_CHECK enum err_code arbiter_label_drop(struct arbiter *a, uint32_t label, struct err *err);
 /* Bytes sent in all; -1 = no such label. */
 int64_t arbiter_label_bytes(const struct arbiter *a, uint32_t label);
+/* What it gets; NULL = no such label. */
+const struct arbiter_share *arbiter_label_share(const struct arbiter *a, uint32_t label);
+/* Messages of it could be sent, were it not for limits and for the others. */
+bool arbiter_label_waits(const struct arbiter *a, uint32_t label);
 
 /* A message of 1 to ARBITER_MESSAGE_MAX bytes. ERR_INVALID, ERR_NOT_FOUND (label), ERR_LIMIT. */
 ERR_MUST_CHECK enum err_code arbiter_push(struct arbiter *a, uint32_t label, uint8_t tensor,

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/own.h"
+#include "datapath/solar/control.h"
 #include "datapath/solar/qp.h"
 
 #define PATHS_DEFAULT      4
@@ -116,7 +117,9 @@ static enum err_code start(struct solar_context *context, struct err *err)
         code = arbiter_init(context->arbiter, &arbiter, err);
     if (code == ERR_OK)
         code = start_credit(context, err);
-    context->config.address = NULL;
+    if (code == ERR_OK && context->config.control != NULL)
+        code = control_new(context, &own, &context->control, err);
+    context->config.address = context->config.control = context->config.interface = NULL;
     return code;
 }
 
@@ -150,6 +153,7 @@ void solar_context_free(struct solar_context *context)
     if (context == NULL)
         return;
     assert(context->domains == 0 && context->queues == 0);
+    control_free(context->control);
     udp_free(context->udp);
     free(context->arbiter);
     free(context->credit);
@@ -278,6 +282,8 @@ static void run_round(struct solar_context *context, int64_t now_ns)
 {
     context->round_ns = now_ns;
     context->busy = false;
+    if (context->control != NULL)
+        control_look(context->control, now_ns);
     send_acks(context, now_ns);
     bool more;
     if (udp_receive(context->udp, on_arrived, context, &more) > 0)
@@ -305,7 +311,10 @@ bool solar_progress(struct solar_context *context, int64_t timeout_ns)
             return false;
         if (now_ns - start_ns < spin_ns)
             continue;
-        int64_t due_ns = context->next_ns - context_now_ns();
+        int64_t next_ns = context->next_ns;
+        if (context->control != NULL && control_next_ns(context->control) < next_ns)
+            next_ns = control_next_ns(context->control);
+        int64_t due_ns = next_ns - context_now_ns();
         left_ns = due_ns < left_ns ? due_ns : left_ns;
         if (left_ns > 0 && context->ack_first == NULL)
             udp_sleep(context->udp, left_ns);

@@ -28,6 +28,8 @@ struct label_marks {
     int weight;
 };
 
+struct control; /* control.h */
+
 struct solar_pd {
     struct solar_context *context;
     int users; /* regions and queue pairs */
@@ -54,7 +56,8 @@ struct solar_context {
     struct udp *udp;
     struct arbiter *arbiter;
     struct credit *credit;
-    int domains, queues; /* for solar_context_free()'s assertion */
+    struct control *control; /* NULL = nobody programs it */
+    int domains, queues;     /* for solar_context_free()'s assertion */
     int key_count, label_count;
     struct job_key keys[SOLAR_KEYS_MAX];
     struct label_marks labels[ARBITER_LABELS_MAX];
@@ -87,6 +90,9 @@ void context_kick(struct solar_context *context, int64_t now_ns);
 const struct job_key *context_key(const struct solar_context *context, uint32_t label,
                                   uint64_t epoch);
 const struct label_marks *context_label(const struct solar_context *context, uint32_t label);
+/* solar_label_set() for who is asked first. */
+ERR_MUST_CHECK enum err_code context_set_label(struct solar_context *context, uint32_t label,
+                                               const struct solar_share *share, struct err *err);
 /* Makes the label with weight 1 unless it is there. ERR_LIMIT. */
 ERR_MUST_CHECK enum err_code context_need_label(struct solar_context *context, uint32_t label,
                                                 struct err *err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "datapath/solar/context.h"
+#include "datapath/solar/control.h"
 
 const struct job_key *context_key(const struct solar_context *context, uint32_t label,
                                   uint64_t epoch)
@@ -46,8 +47,8 @@ const struct label_marks *context_label(const struct solar_context *context, uin
     return NULL;
 }
 
-enum err_code solar_label_set(struct solar_context *context, uint32_t label,
-                              const struct solar_share *share, struct err *err)
+enum err_code context_set_label(struct solar_context *context, uint32_t label,
+                                const struct solar_share *share, struct err *err)
 {
     if (share->dscp < 0 || share->dscp > SOLAR_DSCP_MAX || share->priority < 0 ||
         share->priority > SOLAR_PRIORITY_MAX)
@@ -70,12 +71,40 @@ enum err_code solar_label_set(struct solar_context *context, uint32_t label,
     return ERR_OK;
 }
 
+enum err_code solar_label_set(struct solar_context *context, uint32_t label,
+                              const struct solar_share *share, struct err *err)
+{
+    if (context->control != NULL && control_has(context->control, label))
+        return err_set(err, ERR_DENIED,
+                       "label %u: the node's control page says what it gets; its policy changes it",
+                       label);
+    return context_set_label(context, label, share, err);
+}
+
 enum err_code context_need_label(struct solar_context *context, uint32_t label, struct err *err)
 {
     const struct solar_share share = {.weight = 1};
-    if (context_label(context, label) != NULL)
-        return ERR_OK;
-    return solar_label_set(context, label, &share, err);
+    enum err_code code = ERR_OK;
+    if (context_label(context, label) == NULL)
+        code = context_set_label(context, label, &share, err);
+    if (code == ERR_OK && context->control != NULL)
+        control_add(context->control, label);
+    return code;
+}
+
+enum err_code solar_label_get(const struct solar_context *context, uint32_t label,
+                              struct solar_share *out, struct err *err)
+{
+    const struct label_marks *marks = context_label(context, label);
+    const struct arbiter_share *share = arbiter_label_share(context->arbiter, label);
+    if (marks == NULL || share == NULL)
+        return err_set(err, ERR_NOT_FOUND, "label %u is not known", label);
+    *out = (struct solar_share){.guarantee_bps = share->guarantee_bps,
+                                .limit_bps = share->limit_bps,
+                                .weight = share->weight,
+                                .dscp = marks->dscp,
+                                .priority = marks->priority};
+    return ERR_OK;
 }
 
 void solar_context_stats(const struct solar_context *context, struct solar_stats *out)

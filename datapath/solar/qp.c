@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "datapath/solar/control.h"
 
 #define BURST_BYTES 65536              /* of one path in a row, and of a grant */
 #define PATIENCE_NS INT64_C(100000000) /* the peer's process may not run for so long */
@@ -227,6 +228,8 @@ static enum err_code open_parts(struct solar_qp *qp, uint64_t credit_bytes, stru
     struct cc_params params = cc_defaults(config->line_bps, config->base_rtt_ns, packet);
     params.weight = context_label(qp->context, qp->config.label)->weight;
     params.weight_assumed = params.weight; /* receivers tell the total */
+    if (qp->context->control != NULL)
+        control_tune(qp->context->control, qp->config.label, &params);
     struct cc cc;
     enum err_code code = cc_init(&cc, CC_SOLAR, &params, err);
     if (code == ERR_OK)
@@ -362,6 +365,7 @@ static void post_message(struct solar_qp *qp, enum solar_op op, const struct sol
                           .tensor = w->tensor,
                           .wire_id = (uint16_t)w->remote_key,
                           .id = w->id,
+                          .posted_ns = qp->context->control != NULL ? context_now_ns() : 0,
                           .mr = w->mr,
                           .offset = w->offset,
                           .remote_offset = w->remote_offset,

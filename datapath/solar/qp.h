@@ -8,6 +8,7 @@
 #include "datapath/solar/place.h"
 #include "datapath/solar/pump.h"
 #include "datapath/solar/track.h"
+#include "fleet/histogram.h"
 
 #define QP_SLOTS     4096 /* packets of a direction that may be under way */
 #define QP_ACK_EVERY 256  /* packets; after each batch that arrives one is sent anyway */
@@ -38,6 +39,7 @@ struct message {
     uint32_t sent_bytes;
     uint64_t start_sum; /* payload of this direction before it */
     uint64_t last_psn;
+    int64_t posted_ns; /* 0 = nobody asks how long it takes */
 };
 
 struct receive {
@@ -109,6 +111,7 @@ struct solar_qp {
 
     struct qp_link ack, kick;
     struct solar_qp_stats stats;
+    struct histogram latency; /* of operations, where there is a control page */
 };
 
 /* qp.c */

@@ -286,6 +286,8 @@ void qp_complete(struct solar_qp *qp)
             qp->reads--;
             qp->read_of[m->immediate % SOLAR_READS_MAX] = NULL;
         }
+        if (m->posted_ns != 0)
+            histogram_add(&qp->latency, context_now_ns() - m->posted_ns);
         struct solar_completion c = {.id = m->id, .qp = qp, .op = m->op, .length = m->length};
         completion_add(qp->config.send_cq, &c, true);
     }

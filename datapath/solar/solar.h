@@ -76,6 +76,11 @@ struct solar_config {
     int64_t dead_ns;        /* without a sign of the peer for so long it counts as gone */
     int64_t spin_ns;        /* solar_progress() looks for so long before it sleeps; -1 = never */
     bool cover;             /* packets to this side carry a tag over their whole payload */
+    /* Folder of the node's agent ("/run/stellar/solar"): what its control page says of a label
+     * holds, live, and counts what the processes of the node send together; the agent is told what
+     * this one does. NULL = by itself. Without a page there, labels are as if it was NULL. */
+    const char *control;
+    const char *interface; /* whose page; NULL = that which has `address` */
 };
 
 /* ERR_INVALID (names the member), ERR_IO (the address is in use, not of this host), ERR_NOMEM. */
@@ -107,7 +112,7 @@ struct solar_share {
     int dscp;              /* of its packets, 0 to SOLAR_DSCP_MAX */
     int priority;          /* its traffic class, 0 to SOLAR_PRIORITY_MAX */
 };
-/* ERR_INVALID, ERR_LIMIT. */
+/* ERR_INVALID, ERR_LIMIT; ERR_DENIED = the control page says what the label gets. */
 SOLAR_API ERR_MUST_CHECK enum err_code solar_label_set(struct solar_context *context,
                                                        uint32_t label,
                                                        const struct solar_share *share,
@@ -239,6 +244,12 @@ struct solar_stats {
     uint64_t sent_datagrams, unsent_datagrams;
 };
 SOLAR_API void solar_context_stats(const struct solar_context *context, struct solar_stats *out);
+
+/* What holds for a label now, wherever it comes from; limit_bps is this context's part of what all
+ * processes of the node may send. ERR_NOT_FOUND: no queue pair used it and nobody set it. */
+SOLAR_API ERR_MUST_CHECK enum err_code solar_label_get(const struct solar_context *context,
+                                                       uint32_t label, struct solar_share *out,
+                                                       struct err *err);
 
 /* "1.0.0" */
 SOLAR_API const char *solar_version(void);
