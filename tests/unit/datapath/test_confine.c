@@ -61,7 +61,7 @@ static const struct call calls[] = {
     {"move_mount", SYS_move_mount, {-1, 0, -1, 0}, true},
     {"pivot_root", SYS_pivot_root, {0, 0}, true},
     {"chroot", SYS_chroot, {0}, true},
-    {"ptrace", SYS_ptrace, {16, 1, 0, 0}, true}, /* PTRACE_ATTACH to process 1 */
+    {"ptrace", SYS_ptrace, {16, 1, 0, 0}, true},                    /* PTRACE_ATTACH to process 1 */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* the leak search reads so */
     {"process_vm_readv", SYS_process_vm_readv, {1, 0, 0, 0}, true},
 #endif
