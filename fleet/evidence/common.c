@@ -3,6 +3,8 @@
  */
 #include "fleet/evidence/common.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fleet/evidence/rules.h"
@@ -134,4 +136,40 @@ void judge_mtu(struct evidence_job *job, size_t line, uint64_t active, uint64_t 
         put_finding(job, line, RULE_RDMA_MTU_LOW,
                     "RDMA packets carry %llu bytes, the port could carry %llu",
                     (unsigned long long)active, (unsigned long long)max);
+}
+
+void fact_name(const char *prefix, struct slice key, const char *suffix,
+               char out[EVIDENCE_NAME_MAX])
+{
+    size_t end = EVIDENCE_NAME_MAX - strlen(suffix) - 1;
+    size_t n = (size_t)snprintf(out, EVIDENCE_NAME_MAX, "%.32s", prefix);
+    bool gap = true;
+    for (size_t k = 0; k < key.len && n + 2 < end; k++) {
+        unsigned char c = (unsigned char)key.at[k];
+        if (!isalnum(c)) {
+            gap = true;
+            continue;
+        }
+        if (gap)
+            out[n++] = '_';
+        out[n++] = (char)tolower(c);
+        gap = false;
+    }
+    snprintf(out + n, EVIDENCE_NAME_MAX - n, "%s", suffix);
+}
+
+bool devlink_subject(struct evidence_job *job, struct slice handle)
+{
+    char bdf[16];
+    struct slice address = handle, port = slice_of("");
+    if (!slice_skip(&address, "pci/"))
+        return false;
+    (void)slice_split(address, '/', &address, &port);
+    if (!is_pci_address(address, bdf))
+        return false;
+    if (port.len > 0)
+        job_subject(job, "pci %s port %.*s", bdf, (int)port.len, port.at);
+    else
+        job_subject(job, "pci %s", bdf);
+    return true;
 }

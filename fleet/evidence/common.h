@@ -27,3 +27,11 @@ bool devlink_placeholder(struct slice serial);
 
 /* "mtu 1024" of an RDMA port whose other side is Ethernet and whose device is hardware. */
 void judge_mtu(struct evidence_job *job, size_t line, uint64_t active, uint64_t max);
+
+/* PREFIX_KEY and the suffix, lower case, what is neither letter nor digit as one underscore:
+ * "ring", "RX Mini", "_max": "ring_rx_mini_max". A long key is cut. */
+void fact_name(const char *prefix, struct slice key, const char *suffix,
+               char out[EVIDENCE_NAME_MAX]);
+
+/* "pci/0000:af:00.0" or "pci/0000:af:00.0/1" of devlink: sets the job's subject. */
+bool devlink_subject(struct evidence_job *job, struct slice handle);

@@ -235,3 +235,19 @@ void gpu_judge_end(struct evidence_job *job, size_t line, const struct gpu_seen 
         put_finding(job, line, RULE_GPU_UNKNOWN, "there is no section '%s': it is unknown",
                     seen->ecc ? "Remapped Rows" : "ECC Errors");
 }
+
+void gpu_put_listed(struct evidence_job *job, size_t i)
+{
+    struct slice rest = job_line(job, i), index, name, uuid;
+    (void)slice_skip(&rest, "GPU ");
+    (void)slice_split(rest, ':', &index, &rest);
+    const char *open = slice_find(rest, "(UUID: ");
+    if (open == NULL || !slice_after(rest, "(UUID: ", &uuid))
+        return;
+    name = slice_trim((struct slice){.at = rest.at, .len = (size_t)(open - rest.at)});
+    if (slice_ends(uuid, ")"))
+        uuid.len--;
+    job_subject(job, "gpu %.*s", (int)index.len, index.at);
+    put_text(job, i, "product_name", name);
+    put_text(job, i, "gpu_uuid", uuid);
+}

@@ -24,3 +24,6 @@ void gpu_judge(struct evidence_job *job, size_t line, const char *name, struct s
                struct gpu_seen *seen);
 /* At the end of a GPU of a whole report (-q): what it did not tell. */
 void gpu_judge_end(struct evidence_job *job, size_t line, const struct gpu_seen *seen);
+
+/* "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)": its name and UUID; the subject is "gpu 0". */
+void gpu_put_listed(struct evidence_job *job, size_t i);

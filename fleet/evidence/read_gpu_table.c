@@ -97,23 +97,6 @@ static void read_head(struct evidence_job *job, size_t i)
     }
 }
 
-/* "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)" */
-static void read_listed(struct evidence_job *job, size_t i)
-{
-    struct slice rest = job_line(job, i), index, name, uuid;
-    (void)slice_skip(&rest, "GPU ");
-    (void)slice_split(rest, ':', &index, &rest);
-    const char *open = slice_find(rest, "(UUID: ");
-    if (open == NULL || !slice_after(rest, "(UUID: ", &uuid))
-        return;
-    name = slice_trim((struct slice){.at = rest.at, .len = (size_t)(open - rest.at)});
-    if (slice_ends(uuid, ")"))
-        uuid.len--;
-    job_subject(job, "gpu %.*s", (int)index.len, index.at);
-    put_text(job, i, "product_name", name);
-    put_text(job, i, "gpu_uuid", uuid);
-}
-
 /* The first line of a GPU: "0  NVIDIA A100  On", "00000000:07:00.0 Off", "0". */
 static bool read_first(struct evidence_job *job, size_t i, const struct slice *cells)
 {
@@ -192,7 +175,7 @@ static size_t read(struct evidence_job *job, size_t i)
             continue;
         }
         if (is_listed(line)) {
-            read_listed(job, i);
+            gpu_put_listed(job, i);
             continue;
         }
         if (line.at[0] != '|' && line.at[0] != '+' && !slice_starts(line, "MIG"))

@@ -30,6 +30,7 @@
 #define RULE_CQE_ERROR       "completion-error"
 #define RULE_CABLE_OUT       "cable-unplugged"
 #define RULE_MODULE_ERROR    "module-error"
+#define RULE_MODULE_ALARM    "transceiver-alarm"
 #define RULE_LINK_DOWN       "link-down"
 /* RDMA core */
 #define RULE_CM_LISTEN       "cm-listen-failed"
@@ -56,6 +57,7 @@
 #define RULE_XID_APPLICATION "xid-application"
 #define RULE_XID_RESET       "xid-gpu-reset"
 #define RULE_XID_HARDWARE    "xid-gpu-hardware"
+#define RULE_NVLINK_ERRORS   "nvlink-errors"
 #define RULE_XID_LINK        "xid-nvlink"
 #define RULE_XID_DRIVER      "xid-driver"
 #define RULE_XID_NOTICE      "xid-notice"
