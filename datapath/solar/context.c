@@ -93,7 +93,8 @@ static enum err_code complete_config(struct solar_config *c, struct err *err)
 }
 
 /* What is on its way here is at most what the path holds, and what the socket can keep: the kernel
- * counts more than the payload. */
+ * counts more than the payload. One that sends alone may fill the socket: while this process does
+ * not run nobody grants, and what waits in the socket waits in no switch. */
 static enum err_code start_credit(struct solar_context *context, struct err *err)
 {
     const struct solar_config *c = &context->config;
@@ -101,7 +102,10 @@ static enum err_code start_credit(struct solar_context *context, struct err *err
     int64_t pool = bdp + bdp / POOL_PARTS, keeps = udp_buffer_bytes(context->udp) / 2;
     pool = pool < keeps ? pool : keeps;
     pool = pool > 2 * c->payload_max ? pool : 2 * c->payload_max;
-    return credit_init(context->credit, pool, c->payload_max, err);
+    if (credit_init(context->credit, pool, c->payload_max, err) != ERR_OK)
+        return err->code;
+    credit_set_alone(context->credit, keeps);
+    return ERR_OK;
 }
 
 static enum err_code start(struct solar_context *context, struct err *err)
@@ -136,6 +140,7 @@ enum err_code solar_context_new(const struct solar_config *config, struct solar_
     if (context == NULL)
         return err_nomem(err);
     context->config = complete;
+    context->spin_ns = complete.spin_ns;
     context->next_ns = INT64_MAX;
     context->arbiter = malloc(sizeof(*context->arbiter));
     context->credit = malloc(sizeof(*context->credit));
@@ -200,6 +205,28 @@ static void send_acks(struct solar_context *context, int64_t now_ns)
     }
 }
 
+/* Each burst leaves at once, under its own time: the peer works while the next one is made, and
+ * what those before it took here is not mistaken for a queue in the network. */
+static void send_grants(struct solar_context *context, int64_t now_ns)
+{
+    struct arbiter_grant grant;
+    int64_t ready_ns = INT64_MAX;
+    for (;;) {
+        if (!udp_has_room(context->udp))
+            udp_flush(context->udp);
+        if (!udp_has_room(context->udp))
+            return; /* the sockets are full */
+        if (!arbiter_pick(context->arbiter, now_ns, &grant, &ready_ns))
+            break;
+        qp_send_grant(context->qps[grant.token], grant.bytes, now_ns);
+        if (!udp_has_burst(context->udp))
+            continue;
+        udp_flush(context->udp);
+        now_ns = context_now_ns();
+    }
+    context_wake_at(context, ready_ns);
+}
+
 void context_kick(struct solar_context *context, int64_t now_ns)
 {
     struct solar_qp *again = NULL;
@@ -217,18 +244,7 @@ void context_kick(struct solar_context *context, int64_t now_ns)
     }
     if (again != NULL)
         qp_list_kick(again);
-    struct arbiter_grant grant;
-    int64_t ready_ns = INT64_MAX;
-    for (;;) {
-        if (!udp_has_room(context->udp))
-            udp_flush(context->udp);
-        if (!udp_has_room(context->udp))
-            return; /* the sockets are full */
-        if (!arbiter_pick(context->arbiter, now_ns, &grant, &ready_ns))
-            break;
-        qp_send_grant(context->qps[grant.token], grant.bytes, now_ns);
-    }
-    context_wake_at(context, ready_ns);
+    send_grants(context, now_ns);
 }
 
 void context_deliver(struct solar_context *context, const struct udp_arrived *arrived)
@@ -299,11 +315,23 @@ static void run_round(struct solar_context *context, int64_t now_ns)
         check_paths(context);
 }
 
+/* Looking pays when what is waited for comes within the time of it. When it did not, the next look
+ * is half as long: where waits are long, or the peer's process waits for this core, the time is
+ * better slept. */
+static void tune_spin(struct solar_context *context, int64_t waited_ns)
+{
+    int64_t most_ns = context->config.spin_ns;
+    context->spin_ns = waited_ns < most_ns ? most_ns : context->spin_ns / 2;
+}
+
 bool solar_progress(struct solar_context *context, int64_t timeout_ns)
 {
-    const int64_t start_ns = context_now_ns(), spin_ns = context->config.spin_ns;
+    const int64_t start_ns = context_now_ns(), spin_ns = context->spin_ns;
+    bool slept = false;
     for (int64_t now_ns = start_ns;; now_ns = context_now_ns()) {
         run_round(context, now_ns);
+        if (context->busy && slept)
+            tune_spin(context, now_ns - start_ns);
         if (context->busy)
             return true;
         int64_t left_ns = timeout_ns - (now_ns - start_ns);
@@ -316,7 +344,9 @@ bool solar_progress(struct solar_context *context, int64_t timeout_ns)
             next_ns = control_next_ns(context->control);
         int64_t due_ns = next_ns - context_now_ns();
         left_ns = due_ns < left_ns ? due_ns : left_ns;
-        if (left_ns > 0 && context->ack_first == NULL)
+        if (left_ns > 0 && context->ack_first == NULL) {
             udp_sleep(context->udp, left_ns);
+            slept = true;
+        }
     }
 }

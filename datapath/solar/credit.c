@@ -15,7 +15,7 @@ enum err_code credit_init(struct credit *c, int64_t pool_bytes, int64_t packet_b
         pool_bytes > POOL_MAX)
         return err_set(err, ERR_INVALID, "a pool of %lld bytes for packets of %lld",
                        (long long)pool_bytes, (long long)packet_bytes);
-    c->pool_bytes = pool_bytes;
+    c->pool_bytes = c->alone_bytes = pool_bytes;
     c->packet_bytes = packet_bytes;
     c->outstanding = c->weight_active = 0;
     c->joined = c->senders = 0;
@@ -23,6 +23,11 @@ enum err_code credit_init(struct credit *c, int64_t pool_bytes, int64_t packet_b
     for (int i = 0; i < CREDIT_SENDERS_MAX; i++)
         c->sender[i] = (struct credit_sender){.used = false};
     return ERR_OK;
+}
+
+void credit_set_alone(struct credit *c, int64_t bytes)
+{
+    c->alone_bytes = bytes > c->pool_bytes ? bytes : c->pool_bytes;
 }
 
 static bool is_active(const struct credit_sender *s)
@@ -148,9 +153,15 @@ void credit_arrived(struct credit *c, uint16_t index, int64_t bytes)
     }
 }
 
+static int64_t limit_of(const struct credit *c)
+{
+    bool alone = c->weight_active == c->sender[c->first].weight;
+    return alone ? c->alone_bytes : c->pool_bytes;
+}
+
 bool credit_grant(struct credit *c, uint16_t *out_sender)
 {
-    if (c->first == CREDIT_NONE || c->outstanding + c->packet_bytes > c->pool_bytes)
+    if (c->first == CREDIT_NONE || c->outstanding + c->packet_bytes > limit_of(c))
         return false;
     uint16_t index = dequeue(c);
     struct credit_sender *s = &c->sender[index];

@@ -26,6 +26,9 @@
 #define CREDIT_WEIGHT_MAX  10000
 #define CREDIT_NONE        UINT16_MAX
 
+/* Who sends alone to a receiver makes no incast: it may have more than the pool on its way, so much
+ * as the receiver can keep while its process does not run (credit_set_alone). */
+
 struct credit_sender {
     bool used, waits;
     int weight, turns;                 /* grants left in this round */
@@ -34,7 +37,7 @@ struct credit_sender {
 };
 
 struct credit {
-    int64_t pool_bytes, packet_bytes;
+    int64_t pool_bytes, packet_bytes, alone_bytes;
     int64_t outstanding; /* granted to active senders and not arrived */
     int joined;
     int64_t weight_active; /* of those with demand that has not arrived */
@@ -46,6 +49,10 @@ struct credit {
 /* packet_bytes: payload of a full packet; pool_bytes at least that. ERR_INVALID. */
 ERR_MUST_CHECK enum err_code credit_init(struct credit *c, int64_t pool_bytes, int64_t packet_bytes,
                                          struct err *err);
+
+/* What the one active sender may have on its way; less than the pool counts as the pool, as it is
+ * at first. */
+void credit_set_alone(struct credit *c, int64_t bytes);
 
 /* A queue pair more; ERR_LIMIT, ERR_INVALID (weight). */
 ERR_MUST_CHECK enum err_code credit_join(struct credit *c, int weight, uint16_t *out_sender,

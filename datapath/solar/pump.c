@@ -3,9 +3,13 @@
  */
 #include "datapath/solar/pump.h"
 
+#include <assert.h>
+
 #define PROBE_AGAIN_RTTS                                                                           \
     64 /* base round trips of silence after which credit may have been lost                        \
         */
+
+#define HOLD_FADE 64.0 /* acknowledgements, until a hold counts for a third of what it did */
 
 void pump_init(struct pump *p, struct track *track, const struct cc *cc, int header_bytes,
                uint64_t credit_bytes, bool path_marks)
@@ -14,7 +18,32 @@ void pump_init(struct pump *p, struct track *track, const struct cc *cc, int hea
                        .cc = *cc,
                        .header_bytes = header_bytes,
                        .credit_bytes = credit_bytes,
+                       .burst = 1,
                        .path_marks = path_marks};
+}
+
+void pump_set_burst(struct pump *p, int packets)
+{
+    assert(packets >= 1);
+    p->burst = packets;
+}
+
+void pump_set_hold(struct pump *p, int64_t most_ns)
+{
+    p->hold_max_ns = most_ns;
+}
+
+static void note_hold(struct pump *p, int64_t hold_ns)
+{
+    hold_ns = hold_ns < p->hold_max_ns ? hold_ns : p->hold_max_ns;
+    p->hold_ns -= p->hold_ns / HOLD_FADE;
+    if ((double)hold_ns > p->hold_ns)
+        p->hold_ns = (double)hold_ns;
+}
+
+static int64_t held_bytes(const struct pump *p)
+{
+    return (int64_t)(p->cc.rate_bps / 8e9 * p->hold_ns);
 }
 
 /* Without credit: ask for it, unless the receiver knows and has only others to serve. */
@@ -33,7 +62,7 @@ enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int6
         return PUMP_WAIT;
     waiting = waiting == PUMP_EMPTY ? 0 : waiting;
     int64_t flight = p->track->flight_bytes, len = lost != NULL ? lost->len : waiting;
-    int64_t window = cc_window_bytes(&p->cc, INT64_MAX);
+    int64_t window = cc_window_bytes(&p->cc, INT64_MAX) + held_bytes(p);
     if (flight > 0 && flight + len > window)
         return PUMP_WAIT;
     if (lost == NULL && !track_has_room(p->track))
@@ -42,7 +71,7 @@ enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int6
     uint64_t wanted = p->sent_bytes + (uint64_t)len;
     if (lost == NULL && wanted > p->credit_bytes)
         return ask(p, wanted, now_ns, out_ready_ns);
-    if ((double)now_ns < p->next_ns) {
+    if ((double)now_ns < p->next_ns && p->run >= p->burst) {
         *out_ready_ns = (int64_t)p->next_ns + 1;
         return PUMP_WAIT;
     }
@@ -52,6 +81,7 @@ enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int6
 static void pace(struct pump *p, int64_t payload, int64_t now_ns)
 {
     double ns = (double)(payload + p->header_bytes) * 8e9 / p->cc.rate_bps;
+    p->run = p->next_ns > (double)now_ns ? p->run + 1 : 1;
     double from = p->next_ns > (double)now_ns - 1 ? p->next_ns : (double)now_ns;
     p->next_ns = from + ns;
 }
@@ -91,6 +121,7 @@ enum err_code pump_on_ack(struct pump *p, const struct wire_ack *ack, int64_t no
     if (track_on_ack(p->track, ack, now_ns, &news, err) != ERR_OK)
         return ERR_INVALID;
     pump_on_credit(p, ack, now_ns);
+    note_hold(p, ack->hold_ns);
     int64_t packets = (int32_t)(ack->arrived - p->heard_arrived);
     int64_t marked = (int32_t)(ack->marked - p->heard_marked);
     if (packets <= 0) { /* overtaken, or nothing new */

@@ -28,6 +28,9 @@ struct pump {
     uint64_t sent_bytes;      /* new payload, sum from 0 */
     uint64_t credit_bytes;    /* its limit */
     double next_ns;           /* when pacing lets the next packet go */
+    int burst, run;           /* packets that leave together; how many of them left */
+    int64_t hold_max_ns;      /* of a receiver's hold that the window makes up for */
+    double hold_ns;           /* the longest of late */
     uint64_t announced_bytes; /* payload that the receiver knows of, sum from 0 */
     int64_t heard_ns;         /* of credit, or when it was asked for last */
     uint32_t heard_arrived, heard_marked;
@@ -37,6 +40,15 @@ struct pump {
 
 void pump_init(struct pump *p, struct track *track, const struct cc *cc, int header_bytes,
                uint64_t credit_bytes, bool path_marks);
+
+/* So many packets leave together when pacing lets the first of them go (1 at first); the time of
+ * all of them passes before the next burst. Not below 1. */
+void pump_set_burst(struct pump *p, int packets);
+
+/* What a receiver holds has left the network: the window is longer by what the rate carries in the
+ * longest hold of late, of which at most so much counts (0 at first). The credit still bounds it.
+ */
+void pump_set_hold(struct pump *p, int64_t most_ns);
 
 #define PUMP_EMPTY -1 /* a packet without payload waits: it needs no credit */
 

@@ -12,7 +12,6 @@
 #include "base/own.h"
 #include "datapath/solar/control.h"
 
-#define BURST_BYTES 65536              /* of one path in a row, and of a grant */
 #define PATIENCE_NS INT64_C(100000000) /* the peer's process may not run for so long */
 
 static void free_memory(struct solar_qp *qp)
@@ -94,6 +93,13 @@ enum err_code solar_qp_new(struct solar_pd *pd, const struct solar_qp_config *co
 struct message *qp_message(const struct solar_qp *qp, uint64_t index)
 {
     return &qp->messages[index & (uint64_t)(qp->message_depth - 1)];
+}
+
+struct message *qp_add_message(struct solar_qp *qp, int64_t now_ns)
+{
+    if (qp->message_first == qp->message_end)
+        qp->owed_ns = now_ns;
+    return qp_message(qp, qp->message_end++);
 }
 
 /* Ending -------------------------------------------------------------------------------------- */
@@ -239,11 +245,13 @@ static enum err_code open_parts(struct solar_qp *qp, uint64_t credit_bytes, stru
         code = place_init(&qp->place, qp->place_slots, QP_SLOTS, QP_ACK_EVERY, err);
     if (code != ERR_OK)
         return code;
-    int burst = BURST_BYTES / packet;
-    track_set_burst(&qp->track, burst > 0 ? burst : 1);
+    qp->burst = UDP_BURST_BYTES / packet;
+    qp->burst = qp->burst < UDP_BURST_PACKETS ? qp->burst : UDP_BURST_PACKETS;
+    track_set_burst(&qp->track, qp->burst);
     track_set_patience(&qp->track, PATIENCE_NS);
-    qp->ahead_ns = (int64_t)(BURST_BYTES * 8e9 / (double)config->line_bps);
     pump_init(&qp->pump, &qp->track, &cc, WIRE_HEADER_SIZE, credit_bytes, false);
+    pump_set_burst(&qp->pump, qp->burst);
+    pump_set_hold(&qp->pump, PATIENCE_NS);
     qp->window = (struct wire_window){.next = 0};
     return ERR_OK;
 }
@@ -356,9 +364,10 @@ static void post_receive(struct solar_qp *qp, const struct solar_work *w)
     completion_hold(qp->config.receive_cq);
 }
 
-static void post_message(struct solar_qp *qp, enum solar_op op, const struct solar_work *w)
+static void post_message(struct solar_qp *qp, enum solar_op op, const struct solar_work *w,
+                         int64_t now_ns)
 {
-    struct message *m = qp_message(qp, qp->message_end++);
+    struct message *m = qp_add_message(qp, now_ns);
     *m = (struct message){.type = ops[op].type,
                           .op = op,
                           .has_immediate = ops[op].has_immediate,
@@ -400,8 +409,8 @@ enum err_code solar_post(struct solar_qp *qp, enum solar_op op, const struct sol
         post_receive(qp, work);
         return ERR_OK;
     }
-    post_message(qp, op, work);
     int64_t now_ns = context_now_ns();
+    post_message(qp, op, work, now_ns);
     qp_send_next(qp, now_ns);
     context_kick(qp->context, now_ns);
     udp_flush(qp->context->udp);

@@ -79,7 +79,7 @@ struct solar_qp {
     uint16_t peer_number;
     bool cover_out; /* the peer demands it */
     int payload_max;
-    int64_t ahead_ns; /* how far a burst may run ahead of its pace */
+    int burst; /* packets of a grant: they leave as one datagram */
 
     /* Sending. */
     struct track track;
@@ -108,6 +108,7 @@ struct solar_qp {
     bool untold;     /* messages wait for room in the completion queue */
     bool joined, credit_due;
     int64_t heard_ns, probe_ns; /* of the peer; when it was asked for a sign last */
+    int64_t owed_ns;            /* since when it has something to do, if it has */
 
     struct qp_link ack, kick;
     struct solar_qp_stats stats;
@@ -122,6 +123,8 @@ void qp_fail_with(struct solar_qp *qp, enum err_code code, const char *fmt, ...)
  */
 void qp_open(struct solar_qp *qp, uint64_t credit_bytes);
 struct message *qp_message(const struct solar_qp *qp, uint64_t index);
+/* A place in the ring for one more message that the peer is to acknowledge. */
+struct message *qp_add_message(struct solar_qp *qp, int64_t now_ns);
 void qp_list_ack(struct solar_qp *qp);
 void qp_list_kick(struct solar_qp *qp);
 

@@ -169,10 +169,9 @@ void qp_send_grant(struct solar_qp *qp, int64_t bytes, int64_t now_ns)
     struct arbiter *arbiter = qp->context->arbiter;
     struct message *m = qp_message(qp, qp->message_next);
     bool goes_on = true;
-    while (goes_on && bytes > 0 && udp_has_room(qp->context->udp)) {
+    for (int n = 0; goes_on && bytes > 0 && n < qp->burst && udp_has_room(qp->context->udp); n++) {
         int64_t ready_ns, want = chunk_of(qp, m);
-        switch (
-            pump_next(&qp->pump, want > 0 ? want : PUMP_EMPTY, now_ns + qp->ahead_ns, &ready_ns)) {
+        switch (pump_next(&qp->pump, want > 0 ? want : PUMP_EMPTY, now_ns, &ready_ns)) {
         case PUMP_NEW:
             goes_on = send_new(qp, m, &bytes, now_ns);
             break;
@@ -184,7 +183,7 @@ void qp_send_grant(struct solar_qp *qp, int64_t bytes, int64_t now_ns)
             break;
         case PUMP_WAIT:
             arbiter_park(arbiter, qp->entry);
-            wait_until(qp, ready_ns < INT64_MAX ? ready_ns - qp->ahead_ns : INT64_MAX);
+            wait_until(qp, ready_ns);
             goes_on = false;
             break;
         }
@@ -198,7 +197,7 @@ void qp_send_repairs(struct solar_qp *qp, int64_t now_ns)
 {
     int64_t ready_ns = INT64_MAX;
     while (track_lost(&qp->track) != NULL && udp_has_room(qp->context->udp)) {
-        if (pump_next(&qp->pump, 0, now_ns + qp->ahead_ns, &ready_ns) != PUMP_REPAIR) {
+        if (pump_next(&qp->pump, 0, now_ns, &ready_ns) != PUMP_REPAIR) {
             wait_until(qp, ready_ns);
             break;
         }
@@ -242,7 +241,7 @@ void qp_send_answers(struct solar_qp *qp, int64_t now_ns)
             qp_fail_with(qp, ERR_DENIED, "the peer reads from a region that is gone");
             return;
         }
-        struct message *m = qp_message(qp, qp->message_end++);
+        struct message *m = qp_add_message(qp, now_ns);
         *m = (struct message){.type = WIRE_READ_DATA,
                               .op = SOLAR_READ,
                               .answer = true,

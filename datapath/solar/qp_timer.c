@@ -3,8 +3,10 @@
  */
 #include "datapath/solar/qp.h"
 
-#define DEAD_PARTS                                                                                 \
-    8 /* of the time after which a peer counts as gone: when it is asked for a sign */
+/* Of the time after which a peer counts as gone: when it is asked for a sign. */
+#define DEAD_PARTS 8
+/* A peer that owes nothing may be busy with something else for so many of these times. */
+#define IDLE_DEADS 6
 
 /* Is there anything that the peer has to do? */
 static bool expects(const struct solar_qp *qp)
@@ -12,22 +14,35 @@ static bool expects(const struct solar_qp *qp)
     return qp->message_first < qp->message_end;
 }
 
+static int64_t patience_ns(const struct solar_qp *qp)
+{
+    return qp->context->config.dead_ns * (expects(qp) ? 1 : IDLE_DEADS);
+}
+
+/* Silence counts from when something is owed. */
+static int64_t silent_since_ns(const struct solar_qp *qp)
+{
+    return expects(qp) && qp->owed_ns > qp->heard_ns ? qp->owed_ns : qp->heard_ns;
+}
+
+static int64_t ask_at_ns(const struct solar_qp *qp)
+{
+    int64_t since_ns = silent_since_ns(qp);
+    since_ns = qp->probe_ns > since_ns ? qp->probe_ns : since_ns;
+    return since_ns + patience_ns(qp) / DEAD_PARTS;
+}
+
 static void ask_for_sign(struct solar_qp *qp, int64_t now_ns)
 {
-    int64_t dead_ns = qp->context->config.dead_ns;
-    int64_t since_ns = qp->heard_ns > qp->probe_ns ? qp->heard_ns : qp->probe_ns;
-    if (!expects(qp)) {
-        qp->heard_ns = now_ns; /* nothing is owed: silence counts from when something is */
-        return;
-    }
-    if (now_ns - qp->heard_ns >= dead_ns) {
+    int64_t silence_ns = now_ns - silent_since_ns(qp);
+    if (silence_ns >= patience_ns(qp) && qp->probe_ns > silent_since_ns(qp)) {
         char text[UDP_ADDRESS_TEXT];
         udp_address_format(&qp->peer, text);
         qp_fail_with(qp, ERR_UNAVAILABLE,
                      "no sign of the peer %s for %lld ms; is its process there, does the network "
                      "carry UDP to its port?",
-                     text, (long long)(dead_ns / 1000000));
-    } else if (now_ns - since_ns >= dead_ns / DEAD_PARTS) {
+                     text, (long long)(silence_ns / 1000000));
+    } else if (now_ns >= ask_at_ns(qp)) {
         qp->probe_ns = now_ns;
         qp_send_probe(qp, now_ns);
     }
@@ -60,9 +75,6 @@ int64_t qp_deadline_ns(const struct solar_qp *qp)
         return INT64_MAX;
     int64_t at_ns = pump_deadline_ns(&qp->pump);
     at_ns = qp->ready_ns < at_ns ? qp->ready_ns : at_ns;
-    if (!expects(qp))
-        return at_ns;
-    int64_t since_ns = qp->heard_ns > qp->probe_ns ? qp->heard_ns : qp->probe_ns;
-    int64_t sign_ns = since_ns + qp->context->config.dead_ns / DEAD_PARTS;
+    int64_t sign_ns = ask_at_ns(qp);
     return sign_ns < at_ns ? sign_ns : at_ns;
 }

@@ -247,6 +247,15 @@ bool udp_has_room(const struct udp *u)
     return !u->full && u->packets < UDP_PACKETS_MAX && u->groups < UDP_GROUPS_MAX;
 }
 
+bool udp_has_burst(const struct udp *u)
+{
+    if (u->groups == 0)
+        return false;
+    const struct group *g = &u->group[u->groups - 1];
+    return u->groups > 1 || g->packets == UDP_BURST_PACKETS ||
+           g->bytes + g->segment > UDP_BURST_BYTES;
+}
+
 uint8_t *udp_head(struct udp *u)
 {
     assert(udp_has_room(u));

@@ -25,8 +25,8 @@
 #define UDP_BURST_PACKETS 64
 #define UDP_PACKETS_MAX   256 /* of a batch */
 #define UDP_GROUPS_MAX    64
-#define UDP_BUFFER_BYTES  (8 * 1024 * 1024) /* of the receiving socket, where it is allowed */
-#define UDP_SEGMENTS_MAX  64                /* of a datagram that was put together */
+#define UDP_BUFFER_BYTES  (32 * 1024 * 1024) /* of the receiving socket, where it is allowed */
+#define UDP_SEGMENTS_MAX  64                 /* of a datagram that was put together */
 
 struct udp_address {
     union {
@@ -64,6 +64,8 @@ ERR_MUST_CHECK enum err_code udp_datagram_max(const struct udp *udp, const struc
 
 /* Is there room for one more packet? Not while the sockets are full (udp_flush tries again). */
 bool udp_has_room(const struct udp *udp);
+/* Is there as much in the batch as one datagram can take? Then waiting for more saves no call. */
+bool udp_has_burst(const struct udp *udp);
 struct udp_packet {
     const struct udp_address *to; /* borrowed for the call */
     uint8_t path, dscp;

@@ -72,21 +72,40 @@ enum err_code perf_tcp_listen(const struct perf_options *options, uint16_t port,
     return ERR_OK;
 }
 
+/* Operations go through as much memory as those of the other transport do, so that caches help both
+ * alike. */
+static size_t places(const struct perf_request *r)
+{
+    return r->test == PERF_SEND_LAT ? 1 : r->depth;
+}
+
+static uint8_t *make_memory(const struct perf_request *r)
+{
+    size_t bytes = places(r) * r->size_bytes;
+    uint8_t *memory = malloc(bytes);
+    if (memory != NULL)
+        memset(memory, 1, bytes); /* that its pages are there is not to be measured */
+    return memory;
+}
+
 /* What a client asked for, to its end. */
 static void serve_client(int fd, const struct perf_request *r, uint8_t *memory, int64_t spin_ns)
 {
-    size_t size = r->size_bytes;
+    size_t size = r->size_bytes, turn = 0;
     bool echoes = r->test == PERF_SEND_LAT, reads = r->test == PERF_READ_BW;
     uint64_t total = 0;
-    while (!reads && read_all(fd, memory, size, spin_ns)) {
+    if (!write_all(fd, (const uint8_t *)"", 1, spin_ns)) /* ready */
+        return;
+    while (!reads && read_all(fd, memory + turn * size, size, spin_ns)) {
         total += size;
+        turn = (turn + 1) % places(r);
         if (echoes && !write_all(fd, memory, size, spin_ns))
             return;
     }
     if (!echoes && !reads && !write_all(fd, (const uint8_t *)&total, sizeof(total), spin_ns))
         return; /* it went away without its answer */
-    while (reads && write_all(fd, memory, size, spin_ns))
-        continue;
+    while (reads && write_all(fd, memory + turn * size, size, spin_ns))
+        turn = (turn + 1) % places(r);
 }
 
 void perf_tcp_serve(int listener, int64_t spin_ns)
@@ -98,7 +117,7 @@ void perf_tcp_serve(int listener, int64_t spin_ns)
     struct perf_request r;
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) == 0 &&
         read_all(fd, text, sizeof(text), 0) && perf_request_get(text, &r)) {
-        uint8_t *memory = calloc(1, r.size_bytes);
+        uint8_t *memory = make_memory(&r);
         if (memory != NULL)
             serve_client(fd, &r, memory, spin_ns);
         free(memory);
@@ -106,27 +125,33 @@ void perf_tcp_serve(int listener, int64_t spin_ns)
     close(fd);
 }
 
+static struct perf_request request_of(const struct perf_options *o)
+{
+    return (struct perf_request){
+        .test = o->test, .size_bytes = o->size_bytes, .depth = (uint32_t)o->depth};
+}
+
 static enum err_code broke(struct err *err)
 {
     return err_set_errno(err, ERR_IO, errno, "the TCP connection broke");
 }
 
-static enum err_code run(int fd, const struct perf_options *o, uint8_t *memory, int64_t *samples,
-                         struct perf_result *r, struct err *err)
+static enum err_code measure(int fd, const struct perf_options *o, uint8_t *memory,
+                             int64_t *samples, struct perf_result *r, struct err *err)
 {
-    const struct perf_request request = {
-        .test = o->test, .size_bytes = o->size_bytes, .depth = (uint32_t)o->depth};
-    uint8_t text[PERF_REQUEST_SIZE];
+    const struct perf_request request = request_of(o);
+    uint8_t text[PERF_REQUEST_SIZE], ready;
     perf_request_put(&request, text);
-    if (!write_all(fd, text, sizeof(text), o->spin_ns))
+    if (!write_all(fd, text, sizeof(text), o->spin_ns) || !read_all(fd, &ready, 1, o->spin_ns))
         return broke(err);
     int64_t cpu_ns = perf_cpu_ns(o);
     int64_t begin_ns = perf_now_ns(), from_ns = begin_ns, now_ns = begin_ns;
     bool pings = o->test == PERF_SEND_LAT, reads = o->test == PERF_READ_BW;
     for (; now_ns - begin_ns < o->round_ns && (!pings || r->operations < PERF_SAMPLES_MAX);
          from_ns = now_ns) {
-        if ((!reads && !write_all(fd, memory, o->size_bytes, o->spin_ns)) ||
-            ((pings || reads) && !read_all(fd, memory, o->size_bytes, o->spin_ns)))
+        uint8_t *at = memory + (size_t)r->operations % places(&request) * o->size_bytes;
+        if ((!reads && !write_all(fd, at, o->size_bytes, o->spin_ns)) ||
+            ((pings || reads) && !read_all(fd, at, o->size_bytes, o->spin_ns)))
             return broke(err);
         now_ns = perf_now_ns();
         if (pings)
@@ -155,7 +180,8 @@ enum err_code perf_tcp_run(const struct perf_options *o, int64_t *samples, struc
     if (fd < 0)
         return err_set_errno(err, ERR_IO, errno, "a TCP socket");
     uint64_t rate = (uint64_t)o->rate_bps / 8;
-    uint8_t *memory = calloc(1, o->size_bytes);
+    const struct perf_request request = request_of(o);
+    uint8_t *memory = make_memory(&request);
     struct perf_result r = {.tcp = true};
     enum err_code code = ERR_OK;
     if (memory == NULL)
@@ -166,7 +192,7 @@ enum err_code perf_tcp_run(const struct perf_options *o, int64_t *samples, struc
               setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)) != 0))
         code = err_set_errno(err, ERR_IO, errno, "connecting to TCP port %u", o->port);
     else
-        code = run(fd, o, memory, samples, &r, err);
+        code = measure(fd, o, memory, samples, &r, err);
     close(fd);
     free(memory);
     if (code == ERR_OK)

@@ -51,6 +51,33 @@ static void one_sender_may_start_with_the_whole_pool(void **state)
     assert_false(credit_grant(&c, &told));
 }
 
+static void one_that_sends_alone_may_fill_the_receivers_socket(void **state)
+{
+    (void)state;
+    start();
+    credit_set_alone(&c, 3 * POOL);
+    uint16_t a = join(1), told;
+    credit_demand(&c, a, 100 * (uint64_t)POOL);
+    while (credit_grant(&c, &told))
+        ;
+    assert_int_equal(c.outstanding, 3 * POOL);
+    /* With a second one that is an incast: nothing is granted until the pool holds them again. */
+    uint16_t b = join(1);
+    credit_demand(&c, b, 100 * (uint64_t)POOL);
+    while (c.outstanding > POOL) {
+        assert_false(credit_grant(&c, &told));
+        credit_arrived(&c, a, PACKET);
+    }
+    for (int i = 0; i < 100; i++) {
+        credit_arrived(&c, a, PACKET);
+        while (credit_grant(&c, &told))
+            ;
+        assert_in_range(c.outstanding, POOL - PACKET, POOL);
+    }
+    credit_set_alone(&c, 1);
+    assert_int_equal(c.alone_bytes, POOL);
+}
+
 static void many_senders_announce_first(void **state)
 {
     (void)state;
@@ -246,6 +273,42 @@ static void a_pump_paces(void **state)
     assert_in_range(sent, 30, 32);
 }
 
+static void a_burst_leaves_whole_and_is_paced(void **state)
+{
+    (void)state;
+    start_pump(UINT64_MAX);
+    pump_set_burst(&pump, 5);
+    pump.cc.rate_bps = 1e9; /* five packets in 162.6 us */
+    assert_int_equal(send_all(0), 5);
+    assert_int_equal(send_all(162000), 0);
+    assert_int_equal(send_all(163000), 5);
+    int sent = 10;
+    for (int64_t now_ns = 163000; now_ns < 1000000; now_ns += 100)
+        sent += send_all(now_ns);
+    assert_in_range(sent, 30, 35);
+}
+
+static void what_the_receiver_holds_lengthens_the_window(void **state)
+{
+    (void)state;
+    const int64_t window = (150000 + 4160) / PACKET * PACKET;
+    struct wire_ack held = {.hold_ns = 24000, .credit_bytes = UINT64_MAX, .next_psn = 1};
+    start_pump(UINT64_MAX);
+    for (int64_t now_ns = 0; now_ns < 100000; now_ns += 10)
+        send_all(now_ns);
+    assert_int_equal(track.flight_bytes, window);
+    assert_ok(pump_on_ack(&pump, &held, 100000, &err));
+    send_all(200000);
+    assert_in_range(track.flight_bytes, 0, window); /* it does not count as long as none is set */
+    pump_set_hold(&pump, 12000);
+    held.arrived = 1;
+    assert_ok(pump_on_ack(&pump, &held, 200000, &err));
+    pump.cc.rate_bps = 1e11;
+    for (int64_t now_ns = 200000; now_ns < 300000; now_ns += 10)
+        send_all(now_ns);
+    assert_int_equal(track.flight_bytes, (150000 + 4160 + 150000) / PACKET * PACKET);
+}
+
 static void a_pump_repairs_before_it_sends_new(void **state)
 {
     (void)state;
@@ -262,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_sender_may_start_with_the_whole_pool),
+        cmocka_unit_test(one_that_sends_alone_may_fill_the_receivers_socket),
         cmocka_unit_test(many_senders_announce_first),
         cmocka_unit_test(what_is_outstanding_never_exceeds_the_pool),
         cmocka_unit_test(grants_follow_the_weights),
@@ -272,6 +336,8 @@ int main(void)
         cmocka_unit_test(a_pump_sends_no_more_than_the_product),
         cmocka_unit_test(a_pump_without_credit_probes_and_again),
         cmocka_unit_test(a_pump_paces),
+        cmocka_unit_test(a_burst_leaves_whole_and_is_paced),
+        cmocka_unit_test(what_the_receiver_holds_lengthens_the_window),
         cmocka_unit_test(a_pump_repairs_before_it_sends_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

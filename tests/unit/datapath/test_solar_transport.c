@@ -4,6 +4,8 @@
  */
 #include "solar_pair.h"
 
+#include <time.h>
+
 static void post(struct side *s, enum solar_op op, const struct solar_work *work)
 {
     struct err err = ERR_INIT;
@@ -342,6 +344,32 @@ static void nothing_is_copied_to_be_sent_or_repaired(void **state)
     close_pair(&p);
 }
 
+/* Also where packets come twice, late or only after a repair. */
+static void each_byte_that_arrives_is_copied_once(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_pair(&p, &(struct solar_config){.timeout_min_ns = 2 * MS_NS});
+    set_weather(
+        &p.b,
+        (struct weather){
+            .lost = 20000, .twice = 50000, .late = 50000, .late_packets = 9, .dead_path = -1});
+    for (int i = 0; i < 5; i++) {
+        post(&p.a, SOLAR_WRITE,
+             &(struct solar_work){
+                 .mr = p.a.mr, .length = 1000000, .remote_key = solar_mr_key(p.b.mr)});
+        check_done(await(&p, &p.a), 0, SOLAR_WRITE);
+    }
+    struct solar_stats b;
+    struct solar_qp_stats of_b;
+    solar_context_stats(p.b.context, &b);
+    solar_qp_stats(p.b.qp, &of_b);
+    assert_true(of_b.duplicate_packets > 0);
+    assert_int_equal(of_b.received_bytes, 5000000);
+    assert_int_equal(b.copied_bytes + b.placed_bytes, 5000000);
+    close_pair(&p);
+}
+
 static void an_access_out_of_the_region_ends_both(void **state)
 {
     (void)state;
@@ -522,6 +550,53 @@ static void a_peer_that_is_silent_counts_as_gone(void **state)
     close_pair(&p);
 }
 
+static void an_idle_queue_pair_notices_a_dead_peer(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_pair(&p, &(struct solar_config){.dead_ns = 20 * MS_NS});
+    set_weather(&p.b, (struct weather){.lost = 1000000, .dead_path = -1});
+    int64_t end_ns = context_now_ns() + LONG_NS;
+    while (solar_qp_state(p.a.qp) == SOLAR_OPEN && context_now_ns() < end_ns)
+        both(&p);
+    assert_int_equal(solar_qp_state(p.a.qp), SOLAR_FAILED);
+    assert_int_equal(solar_qp_error(p.a.qp)->code, ERR_UNAVAILABLE);
+    close_pair(&p);
+}
+
+static void an_idle_peer_that_answers_stays(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_pair(&p, &(struct solar_config){.dead_ns = 20 * MS_NS});
+    int64_t end_ns = context_now_ns() + 500 * MS_NS;
+    while (context_now_ns() < end_ns)
+        both(&p);
+    assert_int_equal(solar_qp_state(p.a.qp), SOLAR_OPEN);
+    assert_int_equal(solar_qp_state(p.b.qp), SOLAR_OPEN);
+    close_pair(&p);
+}
+
+/* Nobody looked for longer than dead_ns; then something is posted, and its answer takes longer than
+ * a timer. */
+static void time_without_anything_to_do_is_no_silence(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_pair(&p, &(struct solar_config){.timeout_min_ns = MS_NS, .dead_ns = 400 * MS_NS});
+    struct timespec span = {.tv_nsec = 500 * MS_NS};
+    nanosleep(&span, NULL);
+    post(&p.b, SOLAR_RECEIVE, &(struct solar_work){.id = 1, .mr = p.b.mr, .length = 10});
+    post(&p.a, SOLAR_SEND, &(struct solar_work){.id = 8, .mr = p.a.mr, .length = 10});
+    struct solar_qp_stats stats = {.timeouts = 0};
+    while (stats.timeouts == 0 && solar_qp_state(p.a.qp) == SOLAR_OPEN) {
+        solar_progress(p.a.context, 0);
+        solar_qp_stats(p.a.qp, &stats);
+    }
+    check_done(await(&p, &p.a), 8, SOLAR_SEND);
+    close_pair(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -552,6 +627,10 @@ int main(void)
         cmocka_unit_test(immediates_wait_for_a_full_completion_queue),
         cmocka_unit_test(a_peer_that_closes_is_told_of),
         cmocka_unit_test(a_peer_that_is_silent_counts_as_gone),
+        cmocka_unit_test(an_idle_queue_pair_notices_a_dead_peer),
+        cmocka_unit_test(an_idle_peer_that_answers_stays),
+        cmocka_unit_test(time_without_anything_to_do_is_no_silence),
+        cmocka_unit_test(each_byte_that_arrives_is_copied_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
