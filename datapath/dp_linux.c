@@ -18,12 +18,11 @@
 #include "datapath/sys/topology.h"
 
 const struct linux_knob *const linux_knobs[] = {
-    &knob_modparam, &knob_sysctl,       &knob_thp,    &knob_devlink_param,
-    &knob_file,     &knob_coalesce,     &knob_arp,    &knob_pause,
-    &knob_mtu,      &knob_dcbx,         &knob_app,    &knob_ets,
-    &knob_maxrate,  &knob_buffer,       &knob_pfc,    &knob_roce_cc,
-    &knob_roce_tos, &knob_devlink_rate, &knob_clsact, &knob_qdisc,
-    &knob_class,    &knob_red,          &knob_flower, NULL,
+    &knob_modparam, &knob_sysctl,   &knob_thp,          &knob_devlink_param, &knob_file,
+    &knob_coalesce, &knob_arp,      &knob_pause,        &knob_mtu,           &knob_dcbx,
+    &knob_app,      &knob_ets,      &knob_maxrate,      &knob_buffer,        &knob_pfc,
+    &knob_roce_cc,  &knob_roce_tos, &knob_devlink_rate, &knob_clsact,        &knob_qdisc,
+    &knob_class,    &knob_red,      &knob_flower,       &knob_solar,         NULL,
 };
 
 const struct linux_knob *linux_knob_get(const char *kind)

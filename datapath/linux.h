@@ -183,7 +183,7 @@ struct linux_knob {
 extern const struct linux_knob knob_modparam, knob_sysctl, knob_thp, knob_mtu, knob_app, knob_ets,
     knob_maxrate, knob_buffer, knob_pfc, knob_clsact, knob_qdisc, knob_class, knob_flower;
 extern const struct linux_knob knob_dcbx, knob_devlink_param, knob_devlink_rate, knob_roce_cc,
-    knob_roce_tos, knob_pause, knob_coalesce, knob_file, knob_arp, knob_red;
+    knob_roce_tos, knob_pause, knob_coalesce, knob_file, knob_arp, knob_red, knob_solar;
 
 extern const struct linux_knob *const linux_knobs[]; /* NULL-terminated */
 const struct linux_knob *linux_knob_get(const char *kind);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "datapath/solar/page.h"
 #include "datapath/sys/arp_conf.h"
 #include "datapath/value.h"
 #include "fleet/coalesce.h"
@@ -134,6 +135,18 @@ static enum err_code check_tos(const struct dp_sim *sim, const char *id, const j
     struct roce_tos value;
     enum err_code code = roce_tos_value_from_json(to, &value, err);
     return code != ERR_OK ? code : sim_give(roce_tos_value_to_json(&value), out, err);
+}
+
+static enum err_code check_page(const struct dp_sim *sim, const char *id, const json_t *to,
+                                json_t **out, struct err *err)
+{
+    struct page value;
+    (void)sim;
+    (void)id;
+    if (to == NULL)
+        return ERR_OK;
+    enum err_code code = page_value_from_json(to, &value, err);
+    return code != ERR_OK ? code : sim_give(page_value_to_json(&value, NULL), out, err);
 }
 
 static enum err_code check_dcbx(const struct dp_sim *sim, const char *id, const json_t *to,
@@ -392,6 +405,7 @@ static const struct sim_kind sim_kinds[] = {
     {"tc.class", check_class, relate_class},
     {"tc.red", check_red, relate_red},
     {"tc.flower", check_flower, relate_flower},
+    {"solar.page", check_page, NULL},
 };
 
 const struct sim_kind *sim_kind_get(const char *name)

@@ -234,6 +234,12 @@ ERR_MUST_CHECK enum err_code flower_id_parse(const char *id, bool *out_egress, u
                                              struct err *err);
 void flower_id_format(bool egress, uint32_t label, char *out, size_t size);
 
+/* solar.page; with the interface's name only where it is not the port's, in a state. */
+struct page;
+ERR_MUST_CHECK enum err_code page_value_from_json(const json_t *json, struct page *out,
+                                                  struct err *err);
+json_t *page_value_to_json(const struct page *page, const char *ifname);
+
 /* For the readers above and nobody else: members of one object, sticky, unread ones refused. ----
  */
 struct value_reader {

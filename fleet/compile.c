@@ -87,6 +87,7 @@ static void compile_port(struct compile *c)
         compile_physical(c);
     compile_tos(c);
     compile_tc(c);
+    compile_page(c);
 }
 
 static void compile_node(struct compile *c, const struct site_index *index)

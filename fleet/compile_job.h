@@ -49,6 +49,7 @@ void compile_bands(struct compile *c);
 void compile_red(struct compile *c, const char *parent, const struct site_job *job);
 /* compile_tc.c: a filter that sends the job's packets to a class of the scheduler. */
 void compile_classifier(struct compile *c, const struct site_job *job, const char *id);
+void compile_page(struct compile *c); /* compile_solar.c: the control page of Solar-RDMA */
 void compile_host(struct compile *c); /* compile_host.c: modules, sysctls, huge pages */
 void compile_nccl(struct compile *c); /* compile_nccl.c: the environment of jobs */
 

@@ -199,6 +199,7 @@ static void solar_from_json(struct json_reader *r, struct fabric *fabric)
     struct json_reader weights;
     int64_t value;
     read_solar_cc(r, &fabric->solar);
+    json_reader_bool(r, "control_page", false, &fabric->solar_page);
     json_reader_int(r, "update_period_us", false, 1, UPDATE_PERIOD_MAX, &value);
     if (json_reader_object(r, "weights", false, &weights)) {
         read_micro(&weights, "throughput", false, &value);
@@ -263,7 +264,8 @@ static void warn_of_later_members(const struct json_reader *r)
         const char *member, *text;
     } later[] = {
         {"ecn", "is checked and stored, but no NIC's ECN marking is programmed by this version"},
-        {"solar", "is checked and stored, but not handed to the data path by this version"},
+        {"solar", "is checked and stored; with 'control_page' true eta, beta and what policies say "
+                  "of jobs reach programs that use libsolar, and nothing of it reaches others"},
         {"cable_length_m", "is stored, but no NIC's headroom is computed from it by this version"},
     };
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {

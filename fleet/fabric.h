@@ -104,6 +104,7 @@ struct fabric {
     struct fabric_param params[FABRIC_PARAMS_MAX]; /* sorted by driver, name, cmode */
     size_t param_count;
     struct solar_cc solar;
+    bool solar_page; /* agents tell programs that use libsolar what they may send */
     struct fabric_pair sysctls[FABRIC_SYSCTLS_MAX]; /* sorted by name */
     size_t sysctl_count;
     struct fabric_pair modparams[FABRIC_MODPARAMS_MAX];

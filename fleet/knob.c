@@ -70,6 +70,8 @@ const struct knob_kind knob_kinds[] = {
     {"tc.red", 43, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL,
      "ECN marks as the queue of a class grows"},
     {"tc.flower", 44, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, "flow table entry of a job"},
+    {"solar.page", 45, true, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL,
+     "what programs that use libsolar may send on the port"},
     {NULL, 0, false, KNOB_VIEW_LIVE, DISRUPTION_NONE, NULL, NULL},
 };
 

@@ -107,12 +107,18 @@ static void warn_of_later_members(const struct json_reader *root, const struct p
         counts[1] += job->tensor_class_count > 0;
         counts[2] += job->solar.has_eta || job->solar.has_beta;
     }
-    static const char *const members[] = {"latency_class", "tensor_classes", "solar"};
+    static const struct {
+        const char *member, *who;
+    } members[] = {
+        {"latency_class", ""},
+        {"tensor_classes", ""},
+        {"solar", " but programs that use libsolar, where the profile has solar.control_page"},
+    };
     for (size_t i = 0; i < 3; i++)
         if (counts[i] > 0)
             finding_addf(root->findings, RULE_LATER, FINDING_WARNING, root->pointer,
-                         "'%s' (in %zu jobs) is stored, but nothing of this version enforces it",
-                         members[i], counts[i]);
+                         "'%s' (in %zu jobs) is stored, but nothing of this version enforces it%s",
+                         members[i].member, counts[i], members[i].who);
 }
 
 static int compare_jobs(const void *a, const void *b)

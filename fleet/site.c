@@ -242,5 +242,10 @@ struct site_enforcement site_enforce(const struct view *view, const struct site 
         out.limit = ENFORCEMENT_NIC;
     else if (kernel && (!ets || view->fabric->limit_action == FABRIC_LIMIT_POLICE))
         out.limit = ENFORCEMENT_KERNEL;
+    /* What nothing else holds, programs that use libsolar hold themselves to. */
+    if (view->fabric->solar_page && out.guarantee == ENFORCEMENT_NONE)
+        out.guarantee = ENFORCEMENT_SOLAR;
+    if (view->fabric->solar_page && out.limit == ENFORCEMENT_NONE)
+        out.limit = ENFORCEMENT_SOLAR;
     return out;
 }

@@ -59,6 +59,8 @@ FACTS = {
                  "class as tc has it"),
     "tc.red": ("rtnetlink NEWQDISC", "bytes, probability", "all; traffic that the kernel sees", "knobs_port.sh",
                "red: RoCE packets are marked"),
+    "solar.page": ("/run/stellar/solar/PORT.page", "bit/s", "any; programs that use libsolar", "knobs_port.sh",
+                   "solar: an independent reader has the page"),
     "tc.flower": ("rtnetlink NEWTFILTER", "match, bit/s", "software: all; in the NIC: mlx5, bnxt, ice, ingress alone",
                   "dp_selftest.sh", "tos key and mask"),
 }

@@ -55,7 +55,8 @@ knobs = ([knob("host.modparam", "128", "solar_rdma.max_sge", "host"),
           knob("devlink.rate", dict(tx_max_bps=None, tx_share_bps=10**10), "node/stellar"), knob("tc.clsact", True),
           knob("tc.qdisc", dict(default_class="5e11:ffff", handle="5e11:", kind="htb"), "root"),
           knob("tc.class", tc(10**11, "5e11:"), "5e11:fffe"), knob("tc.class", tc(10**10, "5e11:fffe"), "5e11:1a"),
-          knob("tc.class", tc(10**10, "5e11:fffe"), "5e11:ffff"), knob("tc.red", red, "5e11:1a"), knob("tc.flower", flower, "egress/26")])
+          knob("tc.class", tc(10**10, "5e11:fffe"), "5e11:ffff"), knob("tc.red", red, "5e11:1a"), knob("tc.flower", flower, "egress/26"),
+          knob("solar.page", dict(labels=[], line_bps=10**11))])
 text = json.dumps({"knobs": [dict(k, flags=0) for k in knobs], "node": "n1"}, sort_keys=True, separators=(",", ":"))
 digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 plan = dict(version=1, node="n1", generation=1, digest=digest,
@@ -140,6 +141,7 @@ hands = [  # kind, command, whether the kernel tells who asked
     ("tc.red", "tc qdisc del dev solar0 parent 5e11:1a", True),
     ("tc.class", "tc class change dev solar0 parent 5e11:fffe classid 5e11:1a htb rate 5gbit ceil 100gbit", True),
     ("tc.qdisc", "tc qdisc del dev solar0 root", True),
+    ("solar.page", "rm /run/stellar/solar/solar_rdma.0-0.page", False),
 ]
 managed = {k["kind"] for k in knobs}
 for kind, command, told in hands:

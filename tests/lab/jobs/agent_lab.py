@@ -130,7 +130,7 @@ def shown(state, kinds, b=False):
 
 RANK = ["host.modparam", "host.sysctl", "host.thp", "host.file", "devlink.param", "link.mtu", "link.coalesce", "link.arp",
         "dcb.dcbx", "link.pause", "dcb.app", "dcb.ets", "dcb.maxrate", "dcb.buffer", "dcb.pfc", "roce.cc", "roce.tos", "devlink.rate", "tc.clsact", "tc.qdisc", "tc.class",
-        "tc.red", "tc.flower"]
+        "tc.red", "tc.flower", "solar.page"]
 
 
 def ordered(knobs):

@@ -146,6 +146,39 @@ plan none
 ok "file: what a plan no longer has is removed" apply none
 is "file: ours is gone, theirs is there" "$(ls /etc/stellar/env)" theirs.env
 
+# ---- solar.page, read by a program that knows the form alone (doc: datapath/solar/board.h, page.h)
+SOLAR=/run/stellar/solar/solar_rdma.0-0.page
+page() {
+    python3 - "$SOLAR" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+room, _, newest = struct.unpack(">IIQ", data[16:32])
+at = 32 + newest % 2 * (24 + room)
+generation, size = struct.unpack(">QI", data[at:at + 12])
+value = data[at + 24:at + 24 + size]
+line, count = struct.unpack(">qH", value[:10])
+name = value[12:28].rstrip(b"\0").decode()
+rows = [struct.unpack(">IHBBqqii", value[28 + 32 * i:60 + 32 * i]) for i in range(count)]
+print(generation == newest, line, name, *(":".join(map(str, (r[0], r[2], r[3], r[4], r[5]))) for r in rows))
+END
+}
+label() { # LABEL LIMIT
+    printf '{"beta_micro":null,"dscp":26,"eta_micro":50000,"guarantee_bps":1000000000,"label":%s,"limit_bps":%s,"priority":3,"weight":1}' "$1" "$2"
+}
+plan solar "$(knob solar.page '' "{\"labels\":[$(label 7 2000000000),$(label 8 null)],\"line_bps\":100000000000}")"
+ok "solar: a plan writes it" apply solar
+is "solar: an independent reader has the page" "$(page)" \
+    "True 100000000000 solar0 7:26:3:1000000000:2000000000 8:26:3:1000000000:0"
+is "solar: again, nothing to do" "$(steps solar length)" 0
+printf 'x' | dd of=$SOLAR bs=1 seek=70 conv=notrunc 2>/dev/null
+printf 'x' | dd of=$SOLAR bs=1 seek=8290 conv=notrunc 2>/dev/null
+is "solar: one that is damaged is missed" "$(steps solar '[.[0].op,.[0].kind]')" '["add","solar.page"]'
+ok "solar: and repaired" apply solar
+is "solar: it is whole again" "$(page | cut -d' ' -f1-3)" "True 100000000000 solar0"
+plan none "$CLSACT"
+ok "solar: a plan without it removes it" apply none
+is "solar: it is gone" "$(ls /run/stellar/solar)" "jobs"
+
 # ---- tc.red under htb: RoCE traffic that is held to 80 Mb/s
 modprobe rdma_rxe
 pair_up 0

@@ -15,6 +15,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
+#include "datapath/dp_sim.h"
 #include "datapath/linux.h"
 #include "datapath/nl/tc_flower.h"
 #include "datapath/nl/tc_qdisc.h"
@@ -485,6 +486,85 @@ static void host_knobs_are_set(void **state)
     assert_fails(check_step(dp, "host.thp", "host", "", "\"maybe\"", &err), ERR_INVALID);
 }
 
+#define PAGE_LABEL                                                                                 \
+    "{\"beta_micro\":null,\"dscp\":26,\"eta_micro\":50000,\"guarantee_bps\":40000000000,"          \
+    "\"label\":7,\"limit_bps\":null,\"priority\":3,\"weight\":1}"
+#define PAGE(labels) "{\"labels\":[" labels "],\"line_bps\":100000000000}"
+
+static void assert_page(struct dp *dp, const char *want)
+{
+    OWN(str) char *shown = observed_as(dp, "solar.page", P1, "", PAGE(PAGE_LABEL));
+    assert_string_equal(shown, want);
+}
+
+/* What the file holds is asserted by a reader of its own in the lab (knobs_port.sh). */
+static void a_control_page_is_written_read_back_and_removed(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    struct dp *dp = node->dp;
+    char path[2 * TEST_PATH_MAX];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/run/stellar/solar/0000:3b:00.1-1.page", node->root);
+    assert_page(dp, "absent");
+    mode_t mask = umask(0077); /* as the service has it */
+    assert_ok(apply_step(dp, "solar.page", P1, "", PAGE(PAGE_LABEL), &err));
+    umask(mask);
+    assert_page(dp, PAGE(PAGE_LABEL));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0644);
+    snprintf(path, sizeof(path), "%s/run/stellar/solar/jobs", node->root);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0755);
+    assert_ok(apply_step(dp, "solar.page", P1, "", PAGE(""), &err));
+    assert_page(dp, PAGE(""));
+    /* A page of the name that the port had before is a deviation, and can be given back. */
+    const char *before = "{\"interface\":\"old0\",\"labels\":[],\"line_bps\":100000000000}";
+    assert_ok(apply_step(dp, "solar.page", P1, "", before, &err));
+    assert_page(dp, before);
+    /* One that is damaged is none, and is written anew. */
+    root_file(node->root, "/run/stellar/solar/0000:3b:00.1-1.page", "nonsense", 0644);
+    assert_page(dp, "absent");
+    assert_ok(apply_step(dp, "solar.page", P1, "", PAGE(PAGE_LABEL), &err));
+    assert_page(dp, PAGE(PAGE_LABEL));
+    assert_ok(apply_step(dp, "solar.page", P1, "", NULL, &err));
+    assert_page(dp, "absent");
+    assert_ok(apply_step(dp, "solar.page", P1, "", NULL, &err));
+}
+
+static void a_control_page_that_makes_no_sense_is_refused(void **state)
+{
+    struct node *node = need(state);
+    struct err err = ERR_INIT;
+    static const char *const bad[] = {
+        "{}",
+        "{\"labels\":[],\"line_bps\":999999}",
+        "{\"labels\":{},\"line_bps\":100000000000}",
+        "{\"labels\":[],\"line_bps\":100000000000,\"rate\":1}",
+        "{\"interface\":\"a-name-of-sixteen\",\"labels\":[],\"line_bps\":100000000000}",
+        PAGE("{}"),
+        PAGE(PAGE_LABEL "," PAGE_LABEL),
+        PAGE("{\"beta_micro\":null,\"dscp\":64,\"eta_micro\":null,\"guarantee_bps\":null,"
+             "\"label\":7,\"limit_bps\":null,\"priority\":3,\"weight\":1}"),
+        PAGE("{\"beta_micro\":null,\"dscp\":6,\"eta_micro\":null,\"guarantee_bps\":2,"
+             "\"label\":7,\"limit_bps\":1,\"priority\":3,\"weight\":1}"),
+        PAGE("{\"beta_micro\":null,\"dscp\":6,\"eta_micro\":null,\"guarantee_bps\":0,"
+             "\"label\":7,\"limit_bps\":null,\"priority\":3,\"weight\":1}"),
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (check_step(node->dp, "solar.page", P1, "", bad[i], &err) != ERR_INVALID)
+            fail_msg("taken: %s", bad[i]);
+    OWN(dp) struct dp *sim = NULL;
+    assert_ok(dp_sim_new(&(struct dp_sim_config){.port_count = 1}, &sim, &err));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (check_step(sim, "solar.page", "sim.0/0", "", bad[i], &err) != ERR_INVALID)
+            fail_msg("taken by the simulator: %s", bad[i]);
+    assert_ok(apply_step(sim, "solar.page", "sim.0/0", "", PAGE(PAGE_LABEL), &err));
+    OWN(str) char *shown = observed_as(sim, "solar.page", "sim.0/0", "", NULL);
+    assert_string_equal(shown, PAGE(PAGE_LABEL));
+    assert_ok(apply_step(sim, "solar.page", "sim.0/0", "", NULL, &err));
+}
+
 static void a_setting_that_does_not_take_is_noticed(void **state)
 {
     struct node *node = need(state);
@@ -522,6 +602,8 @@ int main(void)
         TEST(a_file_that_was_written_is_an_event),
         TEST(lost_announcements_count_as_a_change),
         TEST(host_knobs_are_set),
+        TEST(a_control_page_is_written_read_back_and_removed),
+        TEST(a_control_page_that_makes_no_sense_is_refused),
         TEST(a_setting_that_does_not_take_is_noticed),
     };
     have_namespace = unshare(CLONE_NEWNET) == 0;
