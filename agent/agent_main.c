@@ -16,6 +16,7 @@
 #include "agent/exporter.h"
 #include "agent/keep.h"
 #include "agent/reboot_command.h"
+#include "agent/solar.h"
 #include "agent/way.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -151,6 +152,15 @@ static void make_exporter(const struct agent_options *options, struct exporter *
     else
         log_info("agent", "metrics are served on port %u of %s", exporter_port(*out),
                  options->metrics);
+}
+
+/* Processes that use libsolar hold themselves to the page without it: nothing that a node cannot do
+ * without. */
+static void make_shares(const struct agent_options *options, struct solar_shares **out)
+{
+    struct err err = ERR_INIT;
+    if (!options->once && !options->sim && solar_shares_new(options->root, out, &err) != ERR_OK)
+        log_error("agent", "Solar-RDMA's processes share no line: %s", err.text);
 }
 
 static enum err_code make_link(const struct agent_options *options, struct loop *loop,
@@ -299,6 +309,8 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         return code;
     if (options->once)
         return agent_once(agent, err);
+    OWN(solar_shares) struct solar_shares *shares = NULL;
+    make_shares(options, &shares);
     struct serving serving = {.loop = loop, .agent = agent, .way = way};
     return serve(&serving, err);
 }

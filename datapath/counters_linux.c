@@ -21,6 +21,7 @@
 #include <linux/sockios.h>
 
 #include "datapath/counters.h"
+#include "datapath/counters_solar.h"
 #include "datapath/nl/rdma_stat.h"
 #include "datapath/sensor.h"
 #include "datapath/sensors.h"
@@ -381,6 +382,7 @@ static enum err_code linux_read(struct counters *base, int64_t mono_ns,
     (void)mono_ns;
     host->memlock = NO_LIMIT;
     tell_ports(host, sink);
+    counters_tell_solar(host->root, sink);
     enum err_code rdma_code = host->rdma == NULL ? ERR_OK : tell_rdma(host, sink, err);
     tell_memlock(host, sink); /* and the other columns of its row first of all sensors */
     enum err_code code = sensors_tell(host->sensors, sink, err);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "datapath/counters_solar.h"
 #include "datapath/solar/board.h"
 #include "datapath/solar/control.h"
 #include "datapath/solar/page.h"
@@ -187,6 +188,58 @@ static void see(void *arg, uint32_t label, const struct report *report)
     }
 }
 
+/* What a look of the node's counters tells of queue pairs. */
+struct told {
+    int rows;
+    bool is_sender;
+    int64_t sent_bytes, operations;
+    uint32_t number;
+};
+
+static void see_row(void *arg, enum telemetry_kind kind, const char *device,
+                    const struct telemetry_subject *subject)
+{
+    struct told *told = arg;
+    told->is_sender = kind == TELEMETRY_QP && strcmp(device, "solar/lo") == 0 &&
+                      subject->label == PAIR_LABEL && (subject->number & 0xffff) == told->number;
+    told->rows += told->is_sender;
+}
+
+static void see_value(void *arg, const struct telemetry_name *name, int64_t value)
+{
+    struct told *told = arg;
+    size_t bucket;
+    if (told->is_sender && strcmp(name->text, "sent_bytes") == 0)
+        told->sent_bytes += value;
+    if (told->is_sender && histogram_column_find("latency", name->text, &bucket))
+        told->operations += value;
+}
+
+/* The root of the counters is a folder with ours in its place. */
+static void assert_rows_of_telemetry(const struct pair *p)
+{
+    char root[] = "/tmp/stellar-root-XXXXXX", place[128];
+    struct told told = {.number = p->a.qp->number};
+    const struct counters_sink sink = {.arg = &told, .row = see_row, .value = see_value};
+    assert_non_null(mkdtemp(root));
+    for (const char *name = "/run\0/run/stellar\0"; *name != '\0'; name += strlen(name) + 1) {
+        snprintf(place, sizeof(place), "%s%s", root, name);
+        assert_int_equal(mkdir(place, 0755), 0);
+    }
+    snprintf(place, sizeof(place), "%s/run/stellar/solar", root);
+    assert_int_equal(symlink(folder, place), 0);
+    counters_tell_solar(root, &sink);
+    assert_true(told.rows >= 1); /* both sides may have the number */
+    assert_int_equal(told.sent_bytes, 100000);
+    assert_int_equal(told.operations, 1);
+    assert_int_equal(unlink(place), 0);
+    for (const char *name = "/run/stellar\0/run\0\0"; *name != '\0'; name += strlen(name) + 1) {
+        snprintf(place, sizeof(place), "%s%s", root, name);
+        assert_int_equal(rmdir(place), 0);
+    }
+    assert_int_equal(rmdir(root), 0);
+}
+
 static void the_agent_reads_what_each_queue_pair_did(void **state)
 {
     (void)state;
@@ -209,6 +262,7 @@ static void the_agent_reads_what_each_queue_pair_did(void **state)
     assert_int_equal(seen.report.qps[0].sent_bytes, 100000);
     assert_true(seen.report.sent_bytes > 100000);
     assert_int_equal(histogram_count(&seen.report.qps[0].latency), 1);
+    assert_rows_of_telemetry(&p);
     assert_true(seen.report.qps[0].rate_bps > 0 && seen.report.qps[0].window_bytes > 0);
     close_pair(&p);
     assert_int_equal(solar_reports(folder, see, &seen), 0);
