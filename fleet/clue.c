@@ -141,17 +141,17 @@ bool clue_milli(const char *text, int64_t *out)
 
 /* Telemetry ----------------------------------------------------------------------------------- */
 
-static void subject_of(const struct clue_series *series, char out[CLUE_TEXT_MAX])
+static void subject_of(int kind, const char *device, uint32_t number, char out[CLUE_TEXT_MAX])
 {
-    if (series->kind == TELEMETRY_PRIORITY)
-        snprintf(out, CLUE_TEXT_MAX, "port %s prio %u", series->device, series->number);
-    else if (series->kind == TELEMETRY_RDMA)
-        snprintf(out, CLUE_TEXT_MAX, "port %s/%u", series->device, series->number);
-    else if (series->kind == TELEMETRY_QP)
-        snprintf(out, CLUE_TEXT_MAX, "rdma %s qp %u", series->device, series->number);
+    if (kind == TELEMETRY_PRIORITY)
+        snprintf(out, CLUE_TEXT_MAX, "port %s prio %u", device, number);
+    else if (kind == TELEMETRY_RDMA)
+        snprintf(out, CLUE_TEXT_MAX, "port %s/%u", device, number);
+    else if (kind == TELEMETRY_QP)
+        snprintf(out, CLUE_TEXT_MAX, "rdma %s qp %u", device, number);
     else
-        snprintf(out, CLUE_TEXT_MAX, "%s%s%s", telemetry_kind_name(series->kind),
-                 series->device[0] != '\0' ? " " : "", series->device);
+        snprintf(out, CLUE_TEXT_MAX, "%s%s%s", health_kind_name(kind), device[0] != '\0' ? " " : "",
+                 device);
 }
 
 void clues_take_series(struct clues *clues, const struct clue_series *series)
@@ -159,7 +159,7 @@ void clues_take_series(struct clues *clues, const struct clue_series *series)
     char subject[CLUE_TEXT_MAX], text[64];
     const struct telemetry_sum *sum = series->sum;
     bool gauge = series->name->course == TELEMETRY_GAUGE;
-    subject_of(series, subject);
+    subject_of((int)series->kind, series->device, series->number, subject);
     struct clue clue = {
         .kind = gauge ? CLUE_LEVEL : CLUE_COUNTED,
         .state = sum->weight == 0 ? CLUE_UNKNOWN : CLUE_KNOWN,
@@ -330,7 +330,7 @@ void clues_take_status(struct clues *clues, const struct health_status *status)
     const bool told = status->state != HEALTH_UNKNOWN;
     if (!told && about->device[0] == '\0' && about->kind != TELEMETRY_NODE)
         return;
-    health_subject_text("", about, subject);
+    subject_of(about->kind, about->device, about->number, subject);
     snprintf(text, sizeof(text), "%" PRId64 " %s%s%s", status->value, status->rule->unit,
              status->state >= HEALTH_WARNING ? ": " : "",
              status->state >= HEALTH_WARNING ? status->rule->what : "");
@@ -338,7 +338,7 @@ void clues_take_status(struct clues *clues, const struct health_status *status)
         .kind = CLUE_STATUS,
         .state = told ? CLUE_KNOWN : CLUE_UNKNOWN,
         .source = CLUE_FROM_RULES,
-        .subject = strncmp(subject, "node//", 6) == 0 ? subject + 6 : subject,
+        .subject = subject,
         .name = status->rule->id,
         .text = told && status->value != HEALTH_NONE ? text : "",
         .severity = status->state >= HEALTH_WARNING ? health_severity(status->state) : FINDING_INFO,

@@ -13,6 +13,7 @@
 #include "server/api.h"
 #include "server/chains.h"
 #include "server/hardware.h"
+#include "server/health.h"
 #include "server/inspector.h"
 #include "server/scan.h"
 
@@ -228,13 +229,24 @@ static enum err_code read_its_files(struct diagnosis *d, json_t *list, struct er
     return code;
 }
 
+static bool on_status(void *arg, const struct health_status *status)
+{
+    clues_take_status(arg, status);
+    return true;
+}
+
 static enum err_code judge(struct diagnosis *d, struct err *err)
 {
+    const struct app *app = request_app(d->request);
     OWN(mem) void *memory = calloc(1, sizeof(struct runbook_run));
     struct runbook_run *run = memory;
     OWN(json) json_t *files = json_array();
     if (run == NULL || files == NULL)
         return err_nomem(err);
+    /* What the rules see now; a window's numbers alone are judged by one limit, without the looks
+     * before. */
+    if (d->nodes[d->at][0] != '\0')
+        health_desk_each(app->health, d->nodes[d->at], on_status, d->clues);
     enum err_code code = read_its_files(d, files, err);
     if (code != ERR_OK || d->clues->nomem)
         return code != ERR_OK ? code : err_nomem(err);

@@ -2,8 +2,8 @@
 /*
  * server/diagnosis.h - one run of a runbook over nodes and files. Node after node: the store's
  * reader gives its hardware and chains, the telemetry's thread what it counted in the window, the
- * inspector's thread reads its files and judges; then the next one. Nothing blocks, nothing is
- * kept.
+ * inspector's thread asks how the rules stand on it, reads its files and judges; then the next one.
+ * Nothing blocks, nothing is kept.
  *
  *   HTTP thread -> db_read -> series_query -> inspector_run -> db_read ... -> the reply
  */

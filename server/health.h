@@ -54,10 +54,13 @@ struct health_fleet {
     uint64_t refused;                  /* incidents over the limit of open ones */
     size_t pending;
 };
-/* Any thread, as the next two. */
+/* Any thread, as the next three. */
 void health_desk_fleet(struct health_desk *desk, struct health_fleet *out);
 /* {"grades":{...},"findings":{...},"rules":[{"rule","nodes","severity"}]}; NULL = no memory. */
 json_t *health_desk_summary(struct health_desk *desk);
 /* Of a node that exists: {"node","grade","telemetry"?,"checks","excluded","findings","unknown",
  * "truncated"}; NULL = no memory. */
 json_t *health_desk_node(struct health_desk *desk, const char *node);
+/* How the rules stand on a node now, as health_each() tells it; nothing of one that is not known.
+ * fn is called under the desk's lock: it is short, and calls nothing of the desk. */
+void health_desk_each(struct health_desk *desk, const char *node, health_status_fn *fn, void *arg);

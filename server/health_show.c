@@ -262,3 +262,12 @@ json_t *health_desk_node(struct health_desk *desk, const char *name)
     pthread_mutex_unlock(&desk->lock);
     return answer;
 }
+
+void health_desk_each(struct health_desk *desk, const char *name, health_status_fn *fn, void *arg)
+{
+    pthread_mutex_lock(&desk->lock);
+    const struct health_node *node = health_node_find(desk, name);
+    if (node != NULL)
+        health_each(node->health, fn, arg);
+    pthread_mutex_unlock(&desk->lock);
+}

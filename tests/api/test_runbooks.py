@@ -3,6 +3,7 @@
 import os
 import subprocess
 import tempfile
+import time
 
 from lib import CALL_S, fixture, inventory, must, run
 from telemetry import OCTETS, batch
@@ -70,6 +71,33 @@ def telemetry_leads_to_the_cause(tap, server):
     tap.equal(answer.json["causes"], [{"step": "fcs", "nodes": ["n1"]}], "and is told for the set")
     seen = steps(do(server, "tenant-interference", {"nodes": ["n1"]}))
     tap.equal(seen["unlabelled-traffic"]["verdict"], "fault", "traffic of no job is told")
+
+
+def live_findings_are_evidence(tap, server):
+    """What no single number of the window shows: that one port's MTU is not its rail's, a share of packets, a flap."""
+    agent, _ = fixture(server)
+    now_us = time.time_ns() // 1000
+    must(server.put("/v1/nodes/n2", {}), 201)
+    for i in range(3):
+        lost, sent = grow(10, first=1000 + 100 * i), grow(10**5, first=10**6 * (i + 1))
+        must(server.call("POST", "/v1/nodes/n1/telemetry", batch([
+            ("node", "", 0, 0, 0, {"thp_mode": ("gauge", 0, [2] * 10)}),
+            ("port", PORT, 0, 0, 0, {"link_down_events": grow(0, first=7)}),
+            ("qp", "solar_rdma0", 17, 0, 0, {"retransmits": lost, "tx_packets": sent})],
+            start_us=now_us - (40 - 10 * i) * 10**6), OCTETS, token=agent.token), 200)
+    found = {f["rule"] for f in must(server.get("/v1/nodes/n1/health"), 200).json["findings"]}
+    tap.equal(found, {"thp-on", "retransmission-rate"}, "the node has two findings")
+    answer = do(server, "slow-node", {"nodes": ["n1", "n2"]})
+    seen = steps(answer)
+    proof = [e for e in seen["host"]["evidence"] if e["source"] == "rules"]
+    tap.equal((seen["host"]["verdict"], proof[0]["name"], proof[0]["subject"]), ("fault", "thp-on", "node"),
+              "a live rule is evidence")
+    likely = {i["step"]: i["strength"] for i in answer.json["runs"][0]["likely"]}
+    tap.equal(likely.get("host"), "strong", "and a strong one: it is so now")
+    tap.equal(steps(answer, 1)["host"]["verdict"], "unknown", "of its node alone")
+    seen = steps(do(server, "packet-loss", {"nodes": ["n1"]}))
+    names = [e["name"] for e in seen["retransmission"]["evidence"] if e["source"] == "rules"]
+    tap.ok("retransmission-rate" in names and seen["retransmission"]["verdict"] == "fault", "as is that of a queue pair", seen)
 
 
 def files_are_more_evidence(tap, server):
@@ -151,5 +179,5 @@ def the_command_line_runs_them(tap, server):
 
 
 if __name__ == "__main__":
-    run([a_node_that_told_nothing_is_unknown, telemetry_leads_to_the_cause, files_are_more_evidence,
+    run([a_node_that_told_nothing_is_unknown, telemetry_leads_to_the_cause, live_findings_are_evidence, files_are_more_evidence,
          link_layers_decide, what_cannot_be_run_is_said, the_command_line_runs_them])

@@ -441,7 +441,7 @@ static void live_rules_are_clues_once_they_see_something(void **unused)
             .state = cases[i].state,
             .value = 1};
         clues_take_status(clues, &status);
-        assert_string_equal(clues->items[0].subject, "gpu/0000:9b:00.0");
+        assert_string_equal(clues->items[0].subject, "gpu 0000:9b:00.0");
         runbook_run(book, clues, &run);
         expect(&run, "gpu-ecc", cases[i].verdict);
         if (cases[i].verdict == RUNBOOK_FAULT)
@@ -452,6 +452,47 @@ static void live_rules_are_clues_once_they_see_something(void **unused)
                                          .subject = {.kind = TELEMETRY_GPU}};
     clues_take_status(clues, &nobody);
     assert_int_equal(clues->count, 0);
+}
+
+static bool wants_all(const void *arg, const char *name)
+{
+    (void)arg;
+    (void)name;
+    return true;
+}
+
+/* What a rule says of a port tells of that port, as its numbers do. */
+static void a_live_rule_names_its_subject_as_telemetry_does(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *rule, *subject;
+        struct health_subject about;
+    } cases[] = {
+        {"fcs-errors", "port 0000:3b:00.0/0", {.kind = TELEMETRY_PORT, .device = "0000:3b:00.0/0"}},
+        {"pause-storm",
+         "port 0000:3b:00.0/0 prio 3",
+         {.kind = TELEMETRY_PRIORITY, .device = "0000:3b:00.0/0", .number = 3}},
+        {"retransmission-rate",
+         "rdma mlx5_0 qp 17",
+         {.kind = TELEMETRY_QP, .device = "mlx5_0", .number = 17}},
+        {"guarantee-not-met", "job a/nlp_job", {.kind = HEALTH_JOB, .device = "a/nlp_job"}},
+        {"thp-on", "node", {.kind = TELEMETRY_NODE}},
+    };
+    const struct clue_port port = {.id = "0000:3b:00.0/0", .ifname = "eth0", .rdma = "mlx5_0"};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = ERR_INIT;
+        OWN(clues) struct clues *clues = NULL;
+        assert_ok(clues_new(wants_all, NULL, &clues, &err));
+        const struct health_status status = {.rule = health_rule_find(cases[i].rule),
+                                             .subject = cases[i].about,
+                                             .state = HEALTH_OK,
+                                             .value = 0};
+        clues_take_status(clues, &status);
+        assert_int_equal(clues->count, 1);
+        assert_string_equal(clues->items[0].subject, cases[i].subject);
+        assert_int_equal(clue_is_about(&clues->items[0], &port), i < 3);
+    }
 }
 
 static void chains_are_clues(void **unused)
@@ -551,6 +592,7 @@ int main(void)
         cmocka_unit_test(a_full_counter_of_a_file_is_a_lower_bound),
         cmocka_unit_test(pcie_of_the_inventory_is_a_share),
         cmocka_unit_test(live_rules_are_clues_once_they_see_something),
+        cmocka_unit_test(a_live_rule_names_its_subject_as_telemetry_does),
         cmocka_unit_test(chains_are_clues),
         cmocka_unit_test(so_many_clues_are_kept),
         cmocka_unit_test(the_worst_evidence_is_shown_first),
