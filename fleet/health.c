@@ -268,6 +268,7 @@ void health_free(struct health *health)
     free(health->index);
     free(health->tracks);
     free(health->wires);
+    free(health->pledges);
     free(health);
 }
 
@@ -341,12 +342,15 @@ enum err_code health_take_batch(struct health *health, const struct telemetry_ba
         if (health->book->of_kind_count[batch->rows[i].subject.kind] > 0)
             code = take_row(health, batch, &batch->rows[i], inputs, err);
     health->has_batch = true;
-    return code == ERR_OK ? health_derive(health, err) : code;
+    if (code == ERR_OK)
+        code = health_derive(health, err);
+    return code == ERR_OK ? health_take_jobs(health, batch, err) : code;
 }
 
 void health_node_silent(struct health *health)
 {
     make_unknown(health, HEALTH_FROM_NODE, -1);
+    make_unknown(health, HEALTH_FROM_SERVER, HEALTH_JOB); /* they follow from what it told */
 }
 
 void health_server_begin(struct health *health, int kind)

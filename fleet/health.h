@@ -104,7 +104,7 @@ struct health_subject {
     uint32_t label; /* of the job, where it has one; else 0 */
 };
 /* "node/n1", "node/n1/port/0000:3b:00.0/0", "node/n1/priority/0000:3b:00.0/0/3",
- * "node/n1/qp/mlx5_0/17", "tenant/a/job/b" ... */
+ * "node/n1/qp/mlx5_0/17", "tenant/a/job/b/node/n1" ... */
 void health_subject_text(const char *node, const struct health_subject *subject,
                          char out[HEALTH_SUBJECT_MAX]);
 

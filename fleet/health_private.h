@@ -69,6 +69,8 @@ struct health {
     size_t track_count, track_room;
     struct health_wire *wires; /* owned */
     size_t wire_count;
+    struct health_pledge *pledges; /* owned; see health_job.c */
+    size_t pledge_count;
     bool truncated;
     bool has_batch;
 };
@@ -95,3 +97,6 @@ bool health_subject_is(const struct health_subject *a, const struct health_subje
 /* False = unknown. */
 bool health_measure(const struct health *health, size_t rule, const struct health_slot *slot,
                     int64_t *out);
+/* health_job.c: what jobs sent, and their facts. */
+ERR_MUST_CHECK enum err_code health_take_jobs(struct health *health,
+                                              const struct telemetry_batch *batch, struct err *err);

@@ -434,7 +434,7 @@ const struct health_rule health_rules[] = {
      RAISED(1, 1, 5),
      SAYS("The job got less than its guarantee although it asked for it",
           "Look for congestion, pause and retransmission on its ports",
-          "minutes below 95 % of guarantee while it demanded more")},
+          "of the last 20 minutes, those below 95 % of it while the job sent all the time")},
 
     /* The agent */
     {.id = "agent-silent",

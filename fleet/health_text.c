@@ -17,8 +17,8 @@ void health_subject_text(const char *node, const struct health_subject *subject,
         const char *slash = device;
         while (*slash != '\0' && *slash != '/')
             slash++;
-        snprintf(out, HEALTH_SUBJECT_MAX, "tenant/%.*s/job/%s", (int)(slash - device), device,
-                 *slash == '/' ? slash + 1 : slash);
+        snprintf(out, HEALTH_SUBJECT_MAX, "tenant/%.*s/job/%s/node/%s", (int)(slash - device),
+                 device, *slash == '/' ? slash + 1 : slash, node);
     } else if (subject->kind == TELEMETRY_NODE) {
         snprintf(out, HEALTH_SUBJECT_MAX, "node/%s", node);
     } else if (is_numbered) {

@@ -47,6 +47,7 @@ struct health_desk {
     struct health_exclusion *exclusions; /* owned */
     size_t exclusion_count;
     struct health_peers *peers; /* owned; of the last sweep; NULL = none yet */
+    char promised[NAME_SIZE];   /* of the jobs' walk: the last node; "" = none yet */
     uint64_t lost, refused;
 };
 
@@ -63,6 +64,10 @@ int64_t health_exclusion_of(const struct health_desk *desk, const char *rule, co
 
 /* health_sweep.c: begins to read what the store knows of nodes, when it is time. Under the lock. */
 void health_sweep(struct health_desk *desk);
+
+/* health_jobs.c: begins to tell nodes what jobs were promised on them; `sweeping` until it ended.
+ * Any thread. */
+void health_jobs_begin(struct health_desk *desk);
 
 /* health_store.c: a write of changes, in order; on the writer thread. */
 ERR_MUST_CHECK enum err_code health_store(struct health_desk *desk, struct db_tx *tx,

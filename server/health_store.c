@@ -29,18 +29,11 @@ struct filing {
     size_t symptom_count;
 };
 
-/* Whose it is: of a job by its subject, of a queue pair by the label, where that job is placed. */
+/* Whose it is: by the label, where that job is placed. */
 static void find_owner(struct filing *f)
 {
     const struct health_subject *subject = &f->change->status.subject;
     const struct view *view = &f->desk->app->world->view;
-    const char *slash = strchr(subject->device, '/');
-    if (subject->kind == HEALTH_JOB && slash != NULL) {
-        snprintf(f->tenant, sizeof(f->tenant), "%.*s", (int)(slash - subject->device),
-                 subject->device);
-        snprintf(f->job, sizeof(f->job), "%.*s", NAME_SIZE - 1, slash + 1);
-        return;
-    }
     const struct view_node *node = view_node_get(view, f->change->node);
     for (size_t i = 0; subject->label != 0 && node != NULL && i < view->placement_count; i++) {
         const struct placement *placement = view->placements[i];

@@ -87,12 +87,11 @@ static void swept(void *arg, enum err_code code, const struct err *err)
         desk->peers = sweep->counted;
         sweep->counted = NULL;
     }
-    desk->sweeping = false;
-    pthread_cond_broadcast(&desk->changed);
     pthread_mutex_unlock(&desk->lock);
     health_peers_free(sweep->counted);
     fabric_free(sweep->fabric);
     free(sweep);
+    health_jobs_begin(desk);
 }
 
 static bool is_time(const struct health_desk *desk, int64_t now_ns)

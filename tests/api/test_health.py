@@ -202,6 +202,36 @@ def what_the_server_knows_is_looked_at(tap, server):
     tap.equal([i["node"] for i in found], ["n3"], "the port whose MTU is another than its rail's")
 
 
-run([one_batch_raises_what_is_wrong_and_nothing_else, a_reset_is_no_finding, an_incident_survives_kill_9_and_clears,
+def jobs_are_held_against_what_they_were_promised(tap, server):
+    """An hour of batches: nlp_job gets a tenth of its guarantee while it sends all the time, cv_job would use more than its
+    limit leaves it."""
+    agent, tokens = fixture(server)
+    must(server.put("/v1/tenants/a/placements/cv_job", {"nodes": ["n1"], "match": {"dst": "10.9.2.0/24"}}), 201)
+    label = {job: must(server.get(f"/v1/tenants/a/placements/{job}"), 200).json["label"] for job in ("nlp_job", "cv_job")}
+    document = inventory("n1")
+    document["ports"][0]["rdma_device"] = "mlx5_0"
+    document["rdma_devices"] = [{"name": "mlx5_0", "ports": [{"port": 1}]}]
+    must(server.call("PUT", "/v1/agent/inventory", document, token=agent.token), 200)
+    tap.ok(wait_for(lambda: "gid-not-routable" in rules(server), 90), "the server knows the port's RDMA device")
+    rate = {"nlp_job": 8 * 10**9 // 8, "cv_job": 190 * 10**9 // 8}
+    batches = 6 * 62
+    start_us = time.time_ns() // 1000 - batches * 10 * 10**6
+    for i in range(batches):
+        send(server, agent, [row("qp", "mlx5_0", qp, label[job], tx_bytes=[(10 * i + k) * rate[job] for k in range(10)])
+                             for qp, job in ((17, "nlp_job"), (18, "cv_job"))], start_us + 10 * i * 10**6)
+    tap.ok(wait_for(lambda: {"guarantee-not-met", "bw-limit-floor"} <= set(rules(server))), "both are found", rules(server))
+    found = {i["rule"]: i for i in incidents(server, token=tokens["tenant-user"])}
+    tap.equal({r: (i["subject"], i["tenant"], i["job"], i["node"]) for r, i in found.items()},
+              {"guarantee-not-met": ("tenant/a/job/nlp_job/node/n1", "a", "nlp_job", "n1"),
+               "bw-limit-floor": ("tenant/a/job/cv_job/node/n1", "a", "cv_job", "n1")}, "and they are its tenant's alone")
+    tap.equal((found["guarantee-not-met"]["severity"], found["guarantee-not-met"]["observed"]), ("critical", "20 minutes"),
+              "with how long it was below")
+    tap.equal(found["bw-limit-floor"]["observed"], "63% of the demand", "and what the limit leaves of the demand")
+    tap.equal(incidents(server, token=server.token("tenant-user", "b")["token"]), [], "another tenant sees none")
+    run_of = must(server.call("POST", "/v1/runbooks/tenant-interference:run", {"nodes": ["n1"]}), 200).json["runs"][0]
+    tap.equal([i["step"] for i in run_of["likely"]], ["guarantee", "limit-floor"], "the runbook leads to both")
+
+
+run([jobs_are_held_against_what_they_were_promised, one_batch_raises_what_is_wrong_and_nothing_else, a_reset_is_no_finding, an_incident_survives_kill_9_and_clears,
      who_acknowledges_says_why, what_is_excluded_counts_for_no_grade, a_tenant_sees_its_own_queue_pairs,
      what_the_server_knows_is_looked_at])

@@ -656,7 +656,7 @@ static void subjects_have_names(void **state)
     struct health_subject node = {.kind = TELEMETRY_NODE};
     (void)state;
     health_subject_text("n1", &job, text);
-    assert_string_equal(text, "tenant/vision/job/cv_job");
+    assert_string_equal(text, "tenant/vision/job/cv_job/node/n1");
     health_subject_text("n1", &prio, text);
     assert_string_equal(text, "node/n1/priority/" DEVICE "/3");
     health_subject_text("n1", &node, text);
