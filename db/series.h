@@ -55,7 +55,8 @@ struct series_config {
     void (*failed)(void *arg, const struct err *err);
     void *failed_arg;
     /* Each batch when it was stored, once, before its answer; now_us is of our clock. On the
-     * writing thread, which queries wait for: it may not call the series. NULL = nobody. */
+     * writing thread, under no lock: the next batches wait for it, queries do not. NULL = nobody.
+     */
     void (*stored)(void *arg, const char *node, const struct telemetry_batch *batch,
                    int64_t now_us);
     void *stored_arg;

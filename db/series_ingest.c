@@ -64,6 +64,38 @@ static void unstage(struct series *series, const struct series_job *job,
     pthread_mutex_unlock(&series->lock);
 }
 
+/* A job whose batch is in the file: into the picture, then to who listens. Only the first needs the
+ * lock, so that who reads waits for one batch at most, and not for what is made of it. */
+static void publish(struct series *series, const struct series_job *job, int64_t now_us)
+{
+    /* It was decoded before: neither fails but without memory, and the file has it. */
+    bool good = telemetry_decode(job->data, job->len, &series->batch, NULL) == ERR_OK;
+    pthread_mutex_lock(&series->lock);
+    if (!good || series_fold(&series->roller, job->number, &series->batch, NULL) != ERR_OK)
+        series->stats.failed_writes++;
+    series->picture.nodes[job->number].heard_us = now_us;
+    series->stats.batches++;
+    series->stats.samples += job->receipt.samples;
+    series->stats.values += job->values;
+    pthread_mutex_unlock(&series->lock);
+    if (good && series->stored != NULL)
+        series->stored(series->stored_arg, job->node, &series->batch, now_us);
+}
+
+/* A job whose batch could not be written: it may come again. */
+static void give_back(struct series *series, struct series_job *job, enum err_code code,
+                      const struct err *err)
+{
+    pthread_mutex_lock(&series->lock);
+    struct series_node *node = &series->picture.nodes[job->number];
+    job->code = code;
+    job->err = *err;
+    node->staged_stream = node->stream;
+    node->staged_seq = node->seq;
+    node->staged_us = node->last_us;
+    pthread_mutex_unlock(&series->lock);
+}
+
 /* Jobs from..to are in the frame or were dealt with: writes it, then takes them into the picture.
  */
 static void commit(struct series *series, struct series_job *jobs, size_t count, int64_t now_us)
@@ -77,33 +109,15 @@ static void commit(struct series *series, struct series_job *jobs, size_t count,
     if (code == ERR_OK && builder->entry_count > 0)
         code = frame_write(&series->files[SERIES_RAW], builder, &bytes, &err);
     builder->entry_count = builder->len = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].taken && code == ERR_OK)
+            publish(series, &jobs[i], now_us);
+        else if (jobs[i].taken)
+            give_back(series, &jobs[i], code, &err);
+    }
     pthread_mutex_lock(&series->lock);
     series->stats.bytes[SERIES_RAW] += bytes;
     series->stats.failed_writes += code != ERR_OK;
-    for (size_t i = 0; i < count; i++) {
-        struct series_job *job = &jobs[i];
-        if (!job->taken)
-            continue;
-        struct series_node *node = &series->picture.nodes[job->number];
-        if (code == ERR_OK) {
-            /* It was decoded before: neither fails but without memory, and the file has it. */
-            if (telemetry_decode(job->data, job->len, &series->batch, NULL) != ERR_OK ||
-                series_fold(&series->roller, job->number, &series->batch, NULL) != ERR_OK)
-                series->stats.failed_writes++;
-            if (series->stored != NULL)
-                series->stored(series->stored_arg, job->node, &series->batch, now_us);
-            node->heard_us = now_us;
-            series->stats.batches++;
-            series->stats.samples += job->receipt.samples;
-            series->stats.values += job->values;
-            continue;
-        }
-        job->code = code;
-        job->err = err;
-        node->staged_stream = node->stream;
-        node->staged_seq = node->seq;
-        node->staged_us = node->last_us;
-    }
     for (size_t i = 0; i < count; i++) {
         series->stats.repeated += jobs[i].receipt.repeated;
         series->stats.dropped_samples += jobs[i].receipt.dropped;
