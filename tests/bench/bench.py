@@ -28,7 +28,7 @@ import telemetry
 
 CONNECTIONS = (1, 16, 64)
 PARTS = ("policies", "validate", "agents", "agents-tls", "events", "get2000", "dryrun", "startup",
-         "datapath", "idle", "telemetry")
+         "datapath", "idle", "telemetry", "health")
 POLICY = {"qos_policy": {f"job_{i}": {"priority": i % 8, "bw_limit": "60%", "demand": "75%",
                                       "description": "run {n}"} for i in range(9)}}
 
@@ -205,6 +205,14 @@ class Bench:
             ours, peer = v[f"{size}_per_s"], v[f"{size}_parse_per_s"]
             print(f"  {label} ({v[f'{size}_bytes']} bytes): {ours:.0f}/s ({1e3 / ours:.3f} ms each); "
                   f"bare parse {peer:.0f}/s: {ours / peer:.2f} x bare parse")
+
+    def health(self):
+        print("rules over each batch of 10,000 nodes x 16 queue pairs, one core; a batch is one hold "
+              "of the desk's lock")
+        h = json.loads(subprocess.check_output([f"{self.bin}/bench_health", "10000", "16", "3"]))
+        print(f"  {h['per_s']:.0f} batches/s ({1e5 / h['per_s']:.1f} % of a core for one of each "
+              f"node each 10 s), p50 {h['p50_us']} us, p99 {h['p99_us']} us, max {h['max_us']} us; "
+              f"{h['resident_bytes_per_node'] / 1024:.0f} KiB a node")
 
     def agents(self):
         count = self.args.agents
