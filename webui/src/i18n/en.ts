@@ -1,4 +1,6 @@
 /** English, and with it the keys: a table of another language that lacks one does not compile. */
+import { operations } from "./en_operations";
+
 export const en = {
   "app.name": "Stellar",
   "app.skip": "Skip to content",
@@ -242,7 +244,7 @@ export const en = {
   "rollout.waves": "Waves",
   "rollout.wave": "Wave",
   "rollout.gates": "Gates",
-  "rollout.none": "No rollout yet. In the mode \"staged\" changes wait for one: stellarctl rollout start",
+  "rollout.none": "No rollout yet. In the mode \"staged\" changes wait for one.",
   "rollout.pause": "Pause",
   "rollout.resume": "Go on",
   "rollout.confirm": "Confirm",
@@ -300,6 +302,7 @@ export const en = {
   "steps.policy": "Give it a policy",
   "steps.policy.text": "A policy says what each job gets: a priority, a guarantee, a limit. A dry run shows which nodes it would change.",
   "steps.policy.do": "Policy of {tenant}",
+  ...operations,
 } as const;
 
 export type Key = keyof typeof en;

@@ -1,4 +1,5 @@
 import type { Table } from "./en";
+import { operationsZh } from "./zh_operations";
 
 export const zh: Table = {
   "app.name": "Stellar",
@@ -243,7 +244,7 @@ export const zh: Table = {
   "rollout.waves": "批次",
   "rollout.wave": "批次",
   "rollout.gates": "关卡",
-  "rollout.none": "还没有分批下发。在“staged”模式下，变更会等待下发：stellarctl rollout start",
+  "rollout.none": "还没有分批下发。在“分批”模式下，变更会等待下发。",
   "rollout.pause": "暂停",
   "rollout.resume": "继续",
   "rollout.confirm": "确认",
@@ -301,4 +302,5 @@ export const zh: Table = {
   "steps.policy": "设置策略",
   "steps.policy.text": "策略规定每个任务的优先级、保证带宽与上限。试运行会显示哪些节点将被更改。",
   "steps.policy.do": "{tenant} 的策略",
+  ...operationsZh,
 };

@@ -125,3 +125,23 @@ export async function until(fn, what) {
     await new Promise((next) => setTimeout(next, 250));
   }
 }
+
+/** A page of a user with this role, made through the API and logged in by the form. */
+export async function login(browser, name, role) {
+  const made = await call("POST", "/v1/users", { name, role, password: PASSWORD });
+  if (made.status !== 201) throw new Error(`${name}: ${made.status} ${JSON.stringify(made.json)}`);
+  const page = await open(browser);
+  await page.goto(url + "/");
+  await page.getByLabel("User name").fill(name);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("button", { name: "Log out" }).waitFor();
+  return page;
+}
+
+/** To a path, until its heading is there. */
+export async function goTo(page, path, heading) {
+  current = page;
+  await page.goto(url + path);
+  await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+}
