@@ -31,6 +31,7 @@ export const screens: readonly Screen[] = [
   { path: "/tenants", title: "nav.tenants", menu: true, load: () => of(import("./screens/Tenants.svelte")) },
   { path: "/tenants/{tenant}/policy", title: "nav.policy", under: "/tenants", load: () => of(import("./screens/Policy.svelte")) },
   { path: "/rollouts", title: "nav.rollouts", roles: STAFF, menu: true, load: () => of(import("./screens/Rollouts.svelte")) },
+  { path: "/rollouts/new", title: "rollout.new", roles: OPS, under: "/rollouts", load: () => of(import("./screens/RolloutNew.svelte")) },
   { path: "/rollouts/{rollout}", title: "nav.rollouts", roles: STAFF, under: "/rollouts", load: () => of(import("./screens/RolloutDetail.svelte")) },
   { path: "/users", title: "nav.users", roles: MANAGERS, menu: true, load: () => of(import("./screens/Users.svelte")) },
   { path: "/tokens", title: "nav.tokens", menu: true, load: () => of(import("./screens/Tokens.svelte")) },
