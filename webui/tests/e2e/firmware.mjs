@@ -1,0 +1,55 @@
+// Drives firmware: what runs where, an image, a campaign up to its start. See tests/web/check_firmware.py.
+import { call, done, equal, goTo, inspect, launch, login, noFaults, test, until } from "./browser.mjs";
+
+const browser = await launch();
+try {
+  await until(async () => (await call("GET", "/v1/firmware/compliance")).json.items.length > 0, "what runs on the nodes");
+  const page = await login(browser, "olga", "operator");
+  await goTo(page, "/firmware", "Firmware");
+  await test("versions stand by board, with their nodes", async () => {
+    const [item] = (await call("GET", "/v1/firmware/compliance")).json.items;
+    await page.getByRole("heading", { level: 2, name: item.component }).waitFor();
+    await page.getByRole("columnheader", { name: item.version }).waitFor();
+    await page.getByText(item.nodes.join(", ")).waitFor();
+  });
+  await inspect(page, "firmware");
+
+  await test("an image is uploaded, with its sum made here", async () => {
+    await goTo(page, "/firmware?tab=images", "Firmware");
+    await page.getByText("No image is stored").waitFor();
+    await page.locator('input[name="image"]').setInputFiles({ name: "fw.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(300_000, 7) });
+    await page.getByRole("textbox", { name: "Component" }).fill("dp_sim");
+    await page.getByRole("textbox", { name: "Version" }).fill("9.9.9");
+    await page.getByRole("textbox", { name: "Board (PSID)" }).fill("SIM_0000000001");
+    await page.getByRole("button", { name: "Upload" }).click();
+    await page.getByRole("cell", { name: "fw.bin" }).waitFor();
+    equal((await call("GET", "/v1/firmware/images")).json.items.map((i) => [i.component, i.version, i.size_bytes]), [["dp_sim", "9.9.9", 300_000]], "images");
+    noFaults(page);
+  });
+  await inspect(page, "firmware-images");
+  await test("a dry run of a campaign says what it would take, and makes none", async () => {
+    await goTo(page, "/firmware?tab=campaigns", "Firmware");
+    await page.locator('select[name="image"]').selectOption({ index: 1 });
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByText(/Would take \d+ devices/).waitFor();
+    equal((await call("GET", "/v1/firmware/campaigns")).json.items, [], "campaigns");
+  });
+  await inspect(page, "firmware-campaigns");
+  await test("a campaign is made, and has not begun", async () => {
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await page.waitForURL("**/campaigns/*");
+    await page.getByRole("button", { name: "Start" }).waitFor();
+  });
+  await inspect(page, "campaign");
+  await test("it is cancelled when its id is typed", async () => {
+    const id = (await call("GET", "/v1/firmware/campaigns")).json.items[0].id;
+    await page.getByRole("button", { name: "Cancel the campaign" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel(`Type ${id} to confirm`).fill(id);
+    await dialog.getByRole("button", { name: "Cancel the campaign" }).click();
+    await page.locator("h1 + .badge", { hasText: "cancelled" }).waitFor();
+  });
+} finally {
+  await browser.close();
+}
+done();
