@@ -38,5 +38,6 @@ export const screens: readonly Screen[] = [
   { path: "/users", title: "nav.users", roles: MANAGERS, menu: true, load: () => of(import("./screens/Users.svelte")) },
   { path: "/tokens", title: "nav.tokens", menu: true, load: () => of(import("./screens/Tokens.svelte")) },
   { path: "/audit", title: "nav.audit", roles: [...READERS, "tenant-admin"], menu: true, load: () => of(import("./screens/Audit.svelte")) },
+  { path: "/server", title: "nav.server", roles: STAFF, menu: true, load: () => of(import("./screens/Server.svelte")) },
   { path: "/steps", title: "nav.steps", roles: OPS, menu: true, load: () => of(import("./screens/Steps.svelte")) },
 ];

@@ -125,8 +125,8 @@ try {
   await go("/nodes", "Nodes");
   await admin.getByRole("link", { name: "n3" }).waitFor();
   await test("what a table shows stands in the address, and comes back from it", async () => {
-    await admin.getByRole("button", { name: "Name" }).click();
-    await admin.getByRole("button", { name: "Name" }).click();
+    await admin.getByRole("button", { name: "Name", exact: true }).click();
+    await admin.getByRole("button", { name: "Name", exact: true }).click();
     await admin.getByLabel("Filter").fill("rack=a");
     await admin.waitForURL("**/nodes?sort=-name&q=rack%3Da");
     await admin.reload();
@@ -178,6 +178,16 @@ try {
     await admin.getByText(/^st_/).waitFor();
     noFaults(admin);
   });
+
+  await test("a copy of the store is made, stands in the list and can be fetched", async () => {
+    await go("/server", "Server");
+    await admin.getByText("No copy is kept").waitFor();
+    await admin.getByRole("button", { name: "Make a copy" }).click();
+    const link = admin.getByRole("link", { name: "Download" });
+    const [file] = await Promise.all([admin.waitForEvent("download"), link.click()]);
+    equal(/^stellar-.*\.db$/.test(file.suggestedFilename()), true, file.suggestedFilename());
+  });
+  await inspect(admin, "server");
 
   await test("10,000 rows are scrolled with few of them drawn", async () => {
     const big = await open(browser, {}, page.context());
