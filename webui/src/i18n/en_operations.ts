@@ -192,7 +192,7 @@ export const operations = {
   "image.limit": "At most {size}",
   "image.tooLarge": "An image has {size} at most.",
   "image.componentHint": "Driver of the device",
-  "image.psidHint": "With commas; empty: any",
+  "image.psidHint": "With commas; empty: every board",
   "image.any": "any",
   "image.file": "File",
   "image.size": "Size",

@@ -226,7 +226,7 @@ try {
     await admin.getByLabel("Password").fill(PASSWORD);
     await admin.getByRole("button", { name: "Log in" }).click();
     await admin.getByRole("heading", { level: 1, name: "Tenants" }).waitFor();
-    equal(await admin.getByRole("navigation").first().getByRole("listitem").allInnerTexts(), ["Tenants", "Users", "Tokens", "Audit"], "the menu");
+    equal(await admin.getByRole("navigation").first().getByRole("listitem").allInnerTexts(), ["Tenants", "Incidents", "Users", "Tokens", "Audit"], "the menu");
     await go("/tenants/vision/policy", "Policy of vision");
     await admin.locator("legend", { hasText: "nlp_job" }).waitFor();
     noFaults(admin);
