@@ -35,6 +35,24 @@ void agent_check_soon(struct agent *agent)
     agent->debouncing = true;
 }
 
+/* Before the pass that looks at it. */
+static int64_t take_event(struct agent *agent)
+{
+    int64_t event_ns = agent->event_ns;
+    agent->event_ns = 0;
+    return event_ns;
+}
+
+static void tell_found(const struct outcome *outcome, int64_t event_ns)
+{
+    struct receipt *receipt = outcome->receipt;
+    if (receipt->result != RECEIPT_DRIFT || outcome->found_ns == 0)
+        return;
+    receipt->found = event_ns != 0 ? RECEIPT_FOUND_EVENT : RECEIPT_FOUND_CHECK;
+    if (event_ns != 0)
+        receipt->found_ms = (outcome->found_ns - event_ns) / NS_PER_MS;
+}
+
 /* Passes --------------------------------------------------------------------------------------- */
 
 static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, bool retried,
@@ -44,6 +62,7 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
     struct probe probe = {0};
     if (cause == RECONCILE_PLAN && reconcile_latest(agent->reconcile) != NULL)
         probe_begin(&probe, agent->dp, reconcile_latest(agent->reconcile));
+    int64_t event_ns = take_event(agent);
     enum err_code code = reconcile_run(agent->reconcile, cause, &outcome, err);
     *out_failed = code != ERR_OK || outcome.transient;
     if (code != ERR_OK)
@@ -54,6 +73,7 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
         agent_check_soon(agent);
     if (outcome.receipt == NULL)
         return ERR_OK;
+    tell_found(&outcome, event_ns);
     if (agent->reboot_worker != NULL)
         reboot_note(&agent->reboot, outcome.receipt);
     if (cause != RECONCILE_RETURN)
@@ -206,10 +226,12 @@ static void on_event(void *arg, uint32_t events)
         agent->events = NULL;
         changed = true;
     }
-    if (changed)
+    if (changed && agent->event_ns == 0)
+        agent->event_ns = now_ns(agent);
+    if (changed) {
         agent_gap_event(agent);
-    if (changed)
         agent_check_soon(agent);
+    }
     if (dp_inventory_stale(agent->dp))
         agent_inventory_soon(agent);
 }

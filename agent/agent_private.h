@@ -55,6 +55,7 @@ struct agent {
         int64_t gone_ns, event_ns; /* last seen so; the first event after it, 0 = none */
     } gap;
     int64_t started_ns;
+    int64_t event_ns; /* the first change that was announced and not looked at yet; 0 = none */
 
     struct reboot reboot;
     struct agent_reboot reboot_how;

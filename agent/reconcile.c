@@ -125,6 +125,8 @@ static enum err_code look(struct run *run, bool *out_refused, struct err *err)
         return code;
     code = deviation_watched(run->plan, &run->before, &run->watched, err);
     hold_filter(&run->watched, r->held);
+    if (run->cause == RECONCILE_CHECK && run->steps.count + run->watched.count > 0)
+        run->out->found_ns = r->clock->mono_ns(r->clock);
     return code;
 }
 

@@ -42,6 +42,7 @@ struct outcome {
     json_t *state;           /* owned; the node's state, when it is not the plan's; else NULL */
     bool transient;          /* not all was decided (unreadable, disk full): worth another try */
     bool repaired;           /* drift was taken back */
+    int64_t found_ns;        /* monotonic, when drift was seen; 0 = none was */
     bool again;              /* knobs that were not touched differ now: check again soon */
 };
 void outcome_release(struct outcome *outcome);

@@ -25,6 +25,11 @@ static const char *const result_names[] = {
 static const char *const gap_names[] = {
     [RECEIPT_GAP_NONE] = "", [RECEIPT_GAP_BOOT] = "boot", [RECEIPT_GAP_DEVICE] = "device", NULL};
 
+static const char *const found_names[] = {[RECEIPT_FOUND_NONE] = "",
+                                          [RECEIPT_FOUND_EVENT] = "event",
+                                          [RECEIPT_FOUND_CHECK] = "check",
+                                          NULL};
+
 const char *receipt_result_name(enum receipt_result result)
 {
     return result_names[result];
@@ -86,6 +91,18 @@ json_t *receipt_gap_to_json(enum receipt_gap gap, int64_t gap_ms)
     return GIVE(object);
 }
 
+/* The milliseconds are an event's alone. */
+static json_t *found_to_json(const struct receipt *receipt)
+{
+    OWN(json) json_t *object = json_object();
+    if (object == NULL || !write_text(object, "by", found_names[receipt->found]))
+        return NULL;
+    if (receipt->found == RECEIPT_FOUND_EVENT &&
+        !write_member(object, "ms", json_integer(receipt->found_ms)))
+        return NULL;
+    return GIVE(object);
+}
+
 json_t *receipt_to_json(const struct receipt *receipt)
 {
     OWN(json) json_t *steps = json_array();
@@ -109,6 +126,9 @@ json_t *receipt_to_json(const struct receipt *receipt)
         return NULL;
     if (receipt->gap != RECEIPT_GAP_NONE &&
         !write_member(object, "gap", receipt_gap_to_json(receipt->gap, receipt->gap_ms)))
+        return NULL;
+    if (receipt->found != RECEIPT_FOUND_NONE &&
+        !write_member(object, "found", found_to_json(receipt)))
         return NULL;
     return GIVE(object);
 }
@@ -163,6 +183,21 @@ static void gap_from_json(struct json_reader *r, struct receipt *out)
     out->gap = (enum receipt_gap)(cause + RECEIPT_GAP_BOOT);
 }
 
+static void found_from_json(struct json_reader *r, struct receipt *out)
+{
+    struct json_reader member;
+    int by = 0;
+    bool has_ms = false;
+    if (!json_reader_object(r, "found", false, &member))
+        return;
+    json_reader_enum(&member, "by", true, found_names + RECEIPT_FOUND_EVENT, &by);
+    has_ms = json_reader_int(&member, "ms", false, 0, INT64_MAX, &out->found_ms);
+    out->found = (enum receipt_found)(by + RECEIPT_FOUND_EVENT);
+    if (out->found == RECEIPT_FOUND_EVENT ? !has_ms : has_ms)
+        read_problem(&member, "ms", "belongs to what was found by an event, and only to that");
+    json_reader_end(&member);
+}
+
 static void digest_from_json(struct json_reader *r, const char *key, bool required,
                              char out[DIGEST_TEXT_MAX])
 {
@@ -201,6 +236,7 @@ enum err_code receipt_from_json(const json_t *document, struct receipt **out, st
     json_reader_array(&r, "steps", true, RECEIPT_STEPS_MAX, &steps);
     json_reader_array(&r, "probes", false, RECEIPT_PROBES_MAX, &probes);
     gap_from_json(&r, receipt);
+    found_from_json(&r, receipt);
     json_reader_end(&r);
     size_t count = steps == NULL ? 0 : json_array_size(steps);
     if (count > 0 && (receipt->steps = calloc(count, sizeof(*receipt->steps))) == NULL)

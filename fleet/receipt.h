@@ -40,6 +40,13 @@ enum receipt_gap {
     RECEIPT_GAP_DEVICE, /* since a device that had gone was there again */
 };
 
+/* How drift was found. */
+enum receipt_found {
+    RECEIPT_FOUND_NONE = 0, /* it is none, or an older agent tells */
+    RECEIPT_FOUND_EVENT,    /* by the look that an announced change began */
+    RECEIPT_FOUND_CHECK,    /* by a timed check: nothing was announced */
+};
+
 /* One question of the self-test after a plan was applied. */
 struct receipt_probe {
     char name[NAME_SIZE];
@@ -64,6 +71,8 @@ struct receipt {
     size_t probe_count; /* 0 = no self-test was run */
     enum receipt_gap gap;
     int64_t gap_ms; /* how long; when there is one */
+    enum receipt_found found;
+    int64_t found_ms; /* from the first announcement until the drift was seen; of an event */
 };
 
 ERR_MUST_CHECK enum err_code receipt_from_json(const json_t *document, struct receipt **out,

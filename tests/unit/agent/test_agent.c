@@ -209,6 +209,18 @@ static void a_failed_plan_is_known_and_tried_again_on_reload(void **state)
     site_close(&site);
 }
 
+static const char *found_by(const struct site *site)
+{
+    const char *by =
+        json_string_value(json_object_get(json_object_get(site->receipt, "found"), "by"));
+    return by == NULL ? "none" : by;
+}
+
+static int64_t found_ms(const struct site *site)
+{
+    return json_integer_value(json_object_get(json_object_get(site->receipt, "found"), "ms"));
+}
+
 static void drift_is_seen_by_its_event_repaired_and_told(void **state)
 {
     (void)state;
@@ -217,12 +229,14 @@ static void drift_is_seen_by_its_event_repaired_and_told(void **state)
     good_plan(&site);
     char *wanted = picture(site.dp);
     turn(&site, 250);
+    assert_string_equal(found_by(&site), "none"); /* a plan that is applied is no drift */
     uint64_t checks = agent_stats(site.agent)->checks;
     poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
     poke(site.dp, "dcb.app", "sim.0/0", "", "[]");
     turn(&site, 300);
     assert_int_equal(agent_stats(site.agent)->checks, checks + 1); /* both in one, no loop */
     assert_string_equal(last_result(&site), "drift");
+    assert_string_equal(found_by(&site), "event");
     assert_int_equal(json_array_size(json_object_get(site.receipt, "steps")), 2);
     assert_int_equal(site.states, 1);
     assert_picture(site.dp, wanted);
@@ -244,6 +258,7 @@ static void observe_only_drift_is_told_once_and_not_repaired(void **state)
     poke(site.dp, "link.mtu", "sim.0/0", "", "9000");
     turn(&site, 250);
     assert_string_equal(last_result(&site), "drift");
+    assert_string_equal(found_by(&site), "event");
     int receipts = site.receipts;
     poke(site.dp, "dcb.app", "sim.0/0", "", "[]"); /* an event for nothing */
     turn(&site, 250);
@@ -293,6 +308,24 @@ static void slow_drift_is_no_fight(void **state)
     site_close(&site);
 }
 
+static void the_time_from_the_first_event_to_the_look_is_told(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    turn(&site, 250);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    turn(&site, 30);
+    clock_fake_advance(&site.clock, 700 * NS_PER_MS);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1600"); /* the first one counts */
+    turn(&site, 300);
+    assert_string_equal(last_result(&site), "drift");
+    assert_string_equal(found_by(&site), "event");
+    assert_int_equal(found_ms(&site), 700);
+    site_close(&site);
+}
+
 static void drift_without_an_event_is_found_by_the_timed_check(void **state)
 {
     (void)state;
@@ -309,6 +342,8 @@ static void drift_without_an_event_is_found_by_the_timed_check(void **state)
     assert_ok(dp_drain(site.dp, &changed, &err)); /* the event is lost */
     turn(&site, 300);
     assert_string_equal(last_result(&site), "drift");
+    assert_string_equal(found_by(&site), "check");
+    assert_null(json_object_get(json_object_get(site.receipt, "found"), "ms"));
     site_close(&site);
 }
 
@@ -507,6 +542,7 @@ int main(void)
         cmocka_unit_test(observe_only_drift_is_told_once_and_not_repaired),
         cmocka_unit_test(a_fight_is_paused_and_said),
         cmocka_unit_test(slow_drift_is_no_fight),
+        cmocka_unit_test(the_time_from_the_first_event_to_the_look_is_told),
         cmocka_unit_test(drift_without_an_event_is_found_by_the_timed_check),
         cmocka_unit_test(a_repair_that_keeps_failing_is_told_once_and_its_end_too),
         cmocka_unit_test(an_unreadable_port_is_tried_again_by_the_timer),

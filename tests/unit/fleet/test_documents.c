@@ -388,6 +388,35 @@ static void a_probe_that_was_not_possible_is_not_ok(void **unused)
     }
 }
 
+static void only_an_event_has_a_time_until_drift_was_found(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *found;
+        bool good;
+    } rows[] = {{"{'by':'event','ms':0}", true},
+                {"{'by':'check'}", true},
+                {"{'by':'event'}", false},
+                {"{'by':'check','ms':3}", false},
+                {"{'by':'event','ms':-1}", false},
+                {"{'by':'luck'}", false},
+                {"{'by':'event','ms':1,'x':1}", false},
+                {"{}", false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct err err = ERR_INIT;
+        OWN(receipt) struct receipt *receipt = NULL;
+        OWN(json) json_t *document = json_of(RECEIPT("'steps':[]"));
+        json_object_set_new(document, "found", json_of(rows[i].found));
+        if (!rows[i].good) {
+            assert_fails(receipt_from_json(document, &receipt, &err), ERR_INVALID);
+            continue;
+        }
+        assert_ok(receipt_from_json(document, &receipt, &err));
+        OWN(json) json_t *again = receipt_to_json(receipt);
+        assert_true(json_equal(document, again));
+    }
+}
+
 static void a_receipt_has_a_maximum_of_probes(void **unused)
 {
     (void)unused;
@@ -476,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_receipt_survives_json),
         cmocka_unit_test(a_receipt_of_a_trial_survives_json),
         cmocka_unit_test(a_probe_that_was_not_possible_is_not_ok),
+        cmocka_unit_test(only_an_event_has_a_time_until_drift_was_found),
         cmocka_unit_test(a_receipt_has_a_maximum_of_probes),
         cmocka_unit_test(a_receipt_is_not_lost_over_a_kernels_odd_words),
         cmocka_unit_test(hostile_receipts_are_refused),
