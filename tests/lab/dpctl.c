@@ -24,6 +24,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/undo.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "datapath/counters.h"
@@ -92,29 +93,20 @@ static enum err_code read_plan(const char *path, struct plan **out, struct err *
     return code;
 }
 
-static bool undo_all(struct dp *dp, const struct plan_steps *back)
-{
-    struct err err = ERR_INIT;
-    struct dp_progress did;
-    bool all = true;
-    for (size_t i = 0; i < back->count; i += did.begun)
-        if (dp_apply_run(dp, &back->items[i], back->count - i, &did, &err)) {
-            fail("undo", &err);
-            all = false;
-        }
-    return all;
-}
-
+/* As the agent does: what is not as it was gets a second round. */
 static int undo(struct dp *dp, const struct plan_steps *steps, size_t begun)
 {
-    OWN_STEPS struct plan_steps back = {.items = calloc(begun + 1, sizeof(struct plan_step))};
+    OWN(plan) struct plan *view = NULL;
     struct err err = ERR_INIT;
-    bool all = back.items != NULL;
-    for (size_t i = begun; all && i-- > 0; back.count++)
-        all = plan_step_undo(&steps->items[i], &back.items[back.count], &err) == ERR_OK;
-    all = all && undo_all(dp, &back);
-    puts(all ? "all was taken back" : "not all was taken back");
-    return all ? 1 : 4;
+    enum err_code code = undo_view("lab", steps, &view, &err);
+    if (code == ERR_OK) {
+        const struct undo back = {.dp = dp, .view = view, .steps = steps, .count = begun};
+        code = undo_run(&back, &err);
+    }
+    if (code != ERR_OK)
+        fail("undo", &err);
+    puts(code == ERR_OK ? "all was taken back" : "not all was taken back");
+    return code == ERR_OK ? 1 : 4;
 }
 
 static int run_steps(struct dp *dp, const struct plan_steps *steps, bool change)
