@@ -286,6 +286,9 @@ static bool on_plan(void *arg, const char *body, size_t len)
         agent_tell_refused(agent, body, len, &err);
         return false;
     }
+    bool approves = plan->approved[0] != '\0';
+    if (approves)
+        agent_reboot_approve(agent, plan->approved);
     if (is_known(agent, plan))
         return false;
     log_info("agent", "node %s: plan received: generation %" PRId64 ", %zu knobs", agent->node,
@@ -295,6 +298,8 @@ static bool on_plan(void *arg, const char *body, size_t len)
     reconcile_take(agent->reconcile, GIVE(plan));
     run_latest(agent, false);
     tell_known(agent);
+    if (approves)
+        agent_reboot_look(agent);
     return true;
 }
 

@@ -100,7 +100,7 @@ static struct lldp_listen *listen_for_neighbours(void)
 
 static bool may_reboot(const struct agent_options *options)
 {
-    return options->reboot.mode == REBOOT_WINDOW && !options->once;
+    return options->reboot.mode != REBOOT_NEVER && !options->once;
 }
 
 /* Root's rights are given up before anything else is done: what comes later inherits that. The

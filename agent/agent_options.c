@@ -233,7 +233,8 @@ static const struct option_row rows[] = {
      "serve the last look at GET /metrics for Prometheus, without\nTLS; default: nowhere", 0,
      set_metrics, 0},
     {"reboot", "WHEN",
-     "for what only a boot puts in effect: never, ask (it is\nsaid in the log) or window [never]",
+     "for what only a boot puts in effect: never, ask (when an\noperator has approved it) or "
+     "window [never]",
      0, set_reboot, 0},
     {"reboot-window", "HH:MM-HH:MM", "when the node may be rebooted, UTC [00:00-00:00, always]", 0,
      set_reboot_window, 0},
@@ -309,8 +310,8 @@ static enum err_code check_together(struct agent_options *options, struct err *e
         wrong = "--node is needed: this node's name at the server";
     else if (options->sim_faults > 0 && !options->sim)
         wrong = "--sim-fault is of --provider sim";
-    else if (options->reboot.mode == REBOOT_WINDOW && options->sim)
-        wrong = "--reboot window is not of --provider sim: it would reboot this machine";
+    else if (options->reboot.mode != REBOOT_NEVER && options->sim)
+        wrong = "--reboot is not of --provider sim: it would reboot this machine";
     else if (!fit_batch(options))
         wrong = "--telemetry-batch must be 1 to 60 times --telemetry-interval";
     return wrong == NULL ? ERR_OK : err_set(err, ERR_INVALID, "%s", wrong);

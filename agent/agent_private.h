@@ -62,6 +62,8 @@ struct agent {
     struct worker *reboot_worker; /* NULL = the node is never rebooted */
     char boot[BOOT_ID_SIZE];
     char reboot_said[ERR_TEXT_MAX]; /* of what waits, last */
+    struct reboot_wait reboot_wait; /* what it was said of; count 0 = nothing */
+    char reboot_why[ERR_TEXT_MAX];  /* the node is not rebooted for it yet */
 
     struct told {
         bool good;                    /* the node was what it should be, or deviated as told */
@@ -126,6 +128,12 @@ ERR_MUST_CHECK enum err_code agent_reboot_init(struct agent *agent,
 bool agent_reboot_is_free(const struct agent *agent);
 /* At the start, each tick and on an order: what waits for a reboot, and whether it may be now. */
 void agent_reboot_look(struct agent *agent);
+
+/* A plan came with an operator's approval. */
+void agent_reboot_approve(struct agent *agent, const char *digest);
+/* Adds what waits to the inventory, when something does. */
+ERR_MUST_CHECK enum err_code agent_reboot_tell(const struct agent *agent, json_t *inventory,
+                                               struct err *err);
 
 /* firmware.c ---------------------------------------------------------------------------------- */
 

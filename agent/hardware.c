@@ -87,7 +87,7 @@ void agent_tell_inventory(struct agent *agent)
     agent->looked_ns = agent->clock->mono_ns(agent->clock);
     /* The name lets the server refuse a token that is another node's. */
     if (dp_inventory(agent->dp, &inventory, &err) || set_node(inventory, agent->node, &err) ||
-        hardware_identity(inventory, digest, &err)) {
+        agent_reboot_tell(agent, inventory, &err) || hardware_identity(inventory, digest, &err)) {
         log_error("agent", "node %s: no inventory: %s", agent->node, err.text);
         return;
     }

@@ -31,7 +31,8 @@ static json_t *to_json(const struct reboot *reboot)
         write_member(object, "begun_us", begun) &&
         write_member(object, "version", json_integer(REBOOT_VERSION)) &&
         write_text(object, "node", reboot->node) && write_text(object, "boot", reboot->boot) &&
-        write_text(object, "tried", reboot->tried) && write_text(object, "owed", reboot->owed);
+        write_text(object, "tried", reboot->tried) && write_text(object, "owed", reboot->owed) &&
+        write_text(object, "approved", reboot->approved);
     return whole ? GIVE(object) : NULL;
 }
 
@@ -56,6 +57,7 @@ static enum err_code from_json(struct reboot *reboot, const json_t *document, st
     read_text(&r, "boot", false, 1, boot, sizeof(boot));
     read_text(&r, "tried", false, 1, reboot->tried, sizeof(reboot->tried));
     read_text(&r, "owed", false, 1, reboot->owed, sizeof(reboot->owed));
+    read_text(&r, "approved", false, 1, reboot->approved, sizeof(reboot->approved));
     json_reader_array(&r, "begun_us", true, REBOOTS_A_DAY_MAX, &begun);
     for (size_t i = 0; i < json_array_size(begun); i++) {
         reboot->begun_us[i] = json_integer_value(json_array_get(begun, i));
@@ -99,6 +101,7 @@ enum err_code reboot_load(struct reboot *reboot, struct err *err)
     memset(reboot->begun_us, 0, sizeof(reboot->begun_us));
     reboot->tried[0] = '\0';
     reboot->owed[0] = '\0';
+    reboot->approved[0] = '\0';
     for (int i = 0; i < reboot->rules.a_day; i++) /* how many there were is not known */
         push(reboot, reboot->clock->wall_us(reboot->clock));
     return save(reboot, err);
@@ -192,6 +195,21 @@ static int begun_today(const struct reboot *reboot, int64_t now_us)
     return count;
 }
 
+enum err_code reboot_approve(struct reboot *reboot, const char *digest, struct err *err)
+{
+    struct reboot before = *reboot;
+    text_copy(reboot->approved, sizeof(reboot->approved), digest);
+    enum err_code code = save(reboot, err);
+    if (code != ERR_OK)
+        *reboot = before;
+    return code;
+}
+
+bool reboot_is_approved(const struct reboot *reboot, const struct reboot_wait *wait)
+{
+    return wait->digest[0] != '\0' && strcmp(reboot->approved, wait->digest) == 0;
+}
+
 bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
                    char why[ERR_TEXT_MAX])
 {
@@ -202,11 +220,13 @@ bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
         snprintf(why, ERR_TEXT_MAX, "nothing waits for a reboot");
     else if (allowed->mode == REBOOT_NEVER)
         snprintf(why, ERR_TEXT_MAX, "this node is never rebooted by its agent");
-    else if (allowed->mode == REBOOT_ASK)
-        snprintf(why, ERR_TEXT_MAX, "reboot the node when it suits");
     else if (strcmp(wait->digest, reboot->tried) == 0)
         snprintf(why, ERR_TEXT_MAX,
                  "a reboot for it was begun already, and it still waits: look at the node");
+    else if (allowed->mode == REBOOT_ASK && !reboot_is_approved(reboot, wait))
+        snprintf(why, ERR_TEXT_MAX, "%san operator has to approve it: stellarctl node reboot %s",
+                 reboot->approved[0] == '\0' ? "" : "what was approved is not what waits now; ",
+                 reboot->node);
     else if (begun_today(reboot, now_us) >= allowed->a_day)
         snprintf(why, ERR_TEXT_MAX, "%d reboots were begun within 24 hours, which is the limit",
                  allowed->a_day);
@@ -222,6 +242,7 @@ enum err_code reboot_begin(struct reboot *reboot, const struct reboot_wait *wait
     struct reboot before = *reboot;
     push(reboot, reboot->clock->wall_us(reboot->clock));
     memcpy(reboot->tried, wait->digest, sizeof(reboot->tried));
+    reboot->approved[0] = '\0'; /* it was for this one */
     enum err_code code = save(reboot, err);
     if (code != ERR_OK)
         *reboot = before;

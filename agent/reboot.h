@@ -5,9 +5,11 @@
  * timers: reboot_look.c does what is decided here.
  *
  * STATE_DIR/reboot.json, on disk before a reboot is begun:
- *   {"version":1,"node","boot"?,"owed"?:DIGEST,"begun_us":[T,...],"tried"?:DIGEST}
+ *   {"version":1,"node","boot"?,"owed"?:DIGEST,"begun_us":[T,...],"tried"?:DIGEST,
+ *    "approved"?:DIGEST}
  *
- * What waits has a digest. For one digest a reboot is begun once, whatever comes of it: a node
+ * What waits has a digest. An approval is of one digest: when something else waits by then, it is
+ * stale and counts for nothing. For one digest a reboot is begun once, whatever comes of it: a node
  * whose reboot does not bring what was wanted stays up, and says so, until something else waits.
  */
 
@@ -30,7 +32,7 @@
 
 enum reboot_mode {
     REBOOT_NEVER = 0,
-    REBOOT_ASK,    /* what waits is said in the log, as a warning; a person reboots */
+    REBOOT_ASK,    /* as in the window, once an operator has approved it at the server */
     REBOOT_WINDOW, /* rebooted in the window, when nobody uses RDMA */
 };
 
@@ -54,6 +56,7 @@ struct reboot {
     char owed[DIGEST_TEXT_MAX]; /* of the steps of this boot that take effect with the next; "" */
     int64_t begun_us[REBOOTS_A_DAY_MAX]; /* the last ones, oldest first; 0 = none */
     char tried[DIGEST_TEXT_MAX];         /* what the last one was for; "" = none */
+    char approved[DIGEST_TEXT_MAX];      /* what one may be begun for; "" = none */
 };
 
 /* The borrowed members and the rules are set by the caller. No file is fine; one that does not read
@@ -72,6 +75,12 @@ void reboot_note(struct reboot *reboot, const struct receipt *receipt);
 ERR_MUST_CHECK enum err_code reboot_waits(const struct reboot *reboot, const struct plan *plan,
                                           const struct state *state, struct reboot_wait *out,
                                           struct err *err);
+
+/* An operator approves it for what has this digest; the approval before it is no more. Durable when
+ * it returns ERR_OK. */
+ERR_MUST_CHECK enum err_code reboot_approve(struct reboot *reboot, const char *digest,
+                                            struct err *err);
+bool reboot_is_approved(const struct reboot *reboot, const struct reboot_wait *wait);
 
 /* Whether a reboot may begin now, as far as time, number and earlier ones go; else why[]. */
 bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,

@@ -8,6 +8,9 @@
 
 #include "agent/agent_private.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "fleet/inventory.h"
+#include "fleet/read.h"
 
 struct job {
     struct worker_job base;
@@ -31,7 +34,7 @@ static void job_free(struct worker_job *base)
     free(base);
 }
 
-/* Once for each reason. */
+/* Once for each reason; the server hears it with the inventory. */
 static void say(struct agent *agent, const struct reboot_wait *wait, const char *why)
 {
     char text[ERR_TEXT_MAX];
@@ -41,6 +44,9 @@ static void say(struct agent *agent, const struct reboot_wait *wait, const char 
     if (strcmp(text, agent->reboot_said) == 0)
         return;
     snprintf(agent->reboot_said, sizeof(agent->reboot_said), "%s", text);
+    agent->reboot_wait = *wait;
+    snprintf(agent->reboot_why, sizeof(agent->reboot_why), "%s", why);
+    agent_inventory_soon(agent);
     log_warning("agent", "node %s: %s", agent->node, text);
 }
 
@@ -137,8 +143,42 @@ void agent_reboot_look(struct agent *agent)
         start(agent, &wait, false);
     else if (wait.count > 0)
         say(agent, &wait, why);
-    else
+    else if (agent->reboot_wait.count > 0) {
+        agent->reboot_wait = (struct reboot_wait){.count = 0};
         agent->reboot_said[0] = '\0';
+        agent_inventory_soon(agent);
+    }
+}
+
+void agent_reboot_approve(struct agent *agent, const char *digest)
+{
+    struct err err = ERR_INIT;
+    if (agent->reboot_worker == NULL || agent->reboot.rules.mode != REBOOT_ASK) {
+        log_warning("agent",
+                    "node %s: a reboot was approved, and is not begun: option --reboot "
+                    "is not ask",
+                    agent->node);
+        return;
+    }
+    if (strcmp(digest, agent->reboot.tried) == 0)
+        return; /* offered again after it was begun */
+    if (reboot_approve(&agent->reboot, digest, &err))
+        log_error("agent", "node %s: the approval of a reboot cannot be kept: %s", agent->node,
+                  err.text);
+}
+
+enum err_code agent_reboot_tell(const struct agent *agent, json_t *inventory, struct err *err)
+{
+    const struct reboot_wait *wait = &agent->reboot_wait;
+    struct inventory_reboot told = {.approved = reboot_is_approved(&agent->reboot, wait)};
+    if (wait->count == 0)
+        return ERR_OK;
+    told.count = wait->count > INT32_MAX ? INT32_MAX : (int)wait->count;
+    text_copy(told.digest, sizeof(told.digest), wait->digest);
+    text_copy(told.first, sizeof(told.first), wait->first);
+    text_copy(told.why, sizeof(told.why), agent->reboot_why);
+    return write_member(inventory, "reboot", inventory_reboot_to_json(&told)) ? ERR_OK
+                                                                              : err_nomem(err);
 }
 
 enum err_code agent_reboot_init(struct agent *agent, const struct agent_config *config,

@@ -129,6 +129,11 @@ enum exit_code cmd_node_token(struct context *context, const struct arguments *a
     return node_call(context, arguments, "/v1/nodes/{node}/token");
 }
 
+enum exit_code cmd_node_reboot(struct context *context, const struct arguments *arguments)
+{
+    return node_call(context, arguments, "/v1/nodes/{node}:reboot");
+}
+
 enum exit_code cmd_node_release(struct context *context, const struct arguments *arguments)
 {
     return node_call(context, arguments, "/v1/nodes/{node}:release");

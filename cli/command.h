@@ -83,6 +83,7 @@ enum exit_code cmd_login(struct context *context, const struct arguments *argume
 enum exit_code cmd_logout(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_node_join_token(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_incident_acknowledge(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_node_reboot(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_node_release(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_node_token(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_profile_delete(struct context *context, const struct arguments *arguments);

@@ -116,7 +116,35 @@ static void ports_from_json(struct json_reader *r, const json_t *ports, struct i
             read_problem(r, "ports", "two ports have the id '%s'", inventory->ports[i].id);
 }
 
-static void head_from_json(struct json_reader *r)
+json_t *inventory_reboot_to_json(const struct inventory_reboot *reboot)
+{
+    OWN(json) json_t *object = json_object();
+    if (object == NULL || !write_text(object, "digest", reboot->digest) ||
+        !write_member(object, "count", json_integer(reboot->count)) ||
+        !write_text(object, "first", reboot->first) || !write_text(object, "why", reboot->why) ||
+        !write_member(object, "approved", json_boolean(reboot->approved)))
+        return NULL;
+    return GIVE(object);
+}
+
+static void reboot_from_json(struct json_reader *r, struct inventory_reboot *out)
+{
+    struct json_reader sub;
+    int64_t count = 0;
+    if (!json_reader_object(r, "reboot", false, &sub))
+        return;
+    if (read_text(&sub, "digest", true, 1, out->digest, sizeof(out->digest)) &&
+        !digest_is_valid(out->digest))
+        read_problem(&sub, "digest", "is no digest; \"sha256:\" and 64 hex digits");
+    json_reader_int(&sub, "count", true, 1, INT32_MAX, &count);
+    read_text(&sub, "first", true, 1, out->first, sizeof(out->first));
+    read_text(&sub, "why", false, 1, out->why, sizeof(out->why));
+    json_reader_bool(&sub, "approved", true, &out->approved);
+    json_reader_end(&sub);
+    out->count = (int)count;
+}
+
+static void head_from_json(struct json_reader *r, struct inventory *inventory)
 {
     static const char *const others[] = {
         "hostname", "rdma_devices", "machine_id", "os",    "memory",   "modules",
@@ -128,6 +156,7 @@ static void head_from_json(struct json_reader *r)
     json_reader_int(r, "version", false, INVENTORY_VERSION, INVENTORY_VERSION, &version);
     if (read_text(r, "node", false, 1, node, sizeof(node)) && name_check(node, "node", &err))
         read_problem(r, "node", "%s", err.text);
+    reboot_from_json(r, &inventory->reboot);
     ignore(r, others);
 }
 
@@ -142,7 +171,7 @@ enum err_code inventory_from_json(const json_t *document, struct inventory **out
     struct json_reader r;
     const json_t *ports = NULL;
     json_reader_init(&r, document, "", &own);
-    head_from_json(&r);
+    head_from_json(&r, inventory);
     json_reader_array(&r, "ports", true, INVENTORY_PORTS_MAX, &ports);
     enum err_code hardware = hardware_from_json(&r, inventory, err);
     if (hardware != ERR_OK)

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/finding.h"
+#include "base/json.h"
 #include "base/own.h"
 #include "fleet/coalesce.h"
 #include "fleet/name.h"
@@ -36,6 +37,7 @@
 #define INVENTORY_ADDRESS_MAX   46   /* an IPv6 address as text */
 #define MAC_TEXT_SIZE           64   /* InfiniBand's have 20 bytes */
 #define RATE_LEAF_SIZE          48
+#define INVENTORY_WHY_SIZE      512
 
 /* A PCI Express link as it runs and as the device could; -1 = unknown. */
 struct pcie_link {
@@ -135,6 +137,15 @@ struct device_path {
     int kind;                                  /* enum path_kind */
 };
 
+/* What waits for a boot of the node, as its agent tells. */
+struct inventory_reboot {
+    char digest[DIGEST_TEXT_MAX]; /* of all that waits; "" = nothing, or the agent does not look */
+    int count;                    /* settings; then at least 1 */
+    char first[INVENTORY_TEXT_MAX];
+    char why[INVENTORY_WHY_SIZE]; /* the node is not rebooted yet; "" = not told */
+    bool approved;                /* an operator's approval of just this has reached the agent */
+};
+
 struct inventory {
     struct port *ports; /* sorted by id */
     size_t port_count;
@@ -144,7 +155,11 @@ struct inventory {
     struct device_path *paths; /* in the order of the report */
     size_t path_count;
     char kernel[INVENTORY_TEXT_MAX]; /* release; "" = unknown */
+    struct inventory_reboot reboot;
 };
+
+/* The inventory's member "reboot"; digest is not "". NULL = no memory. */
+json_t *inventory_reboot_to_json(const struct inventory_reboot *reboot);
 
 ERR_MUST_CHECK enum err_code inventory_from_json(const json_t *document, struct inventory **out,
                                                  struct finding_list *findings, struct err *err);

@@ -177,6 +177,8 @@ json_t *plan_to_json(const struct plan *plan)
         return NULL;
     if (plan->attempt > 0 && !write_member(object, "attempt", json_integer(plan->attempt)))
         return NULL;
+    if (plan->approved[0] != '\0' && !write_text(object, "approved", plan->approved))
+        return NULL;
     if (plan->peers.count > 0 && !write_member(object, "peers", peers_to_json(&plan->peers)))
         return NULL;
     return GIVE(object);
@@ -253,6 +255,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
     json_reader_init(&r, document, "", &findings);
     int64_t version, generation = 0, attempt = 0;
     const char *node = "", *digest = "";
+    char approved[DIGEST_TEXT_MAX] = "";
     const json_t *knobs = NULL;
     struct plan_confirm confirm = {0};
     struct peer_list peers;
@@ -263,6 +266,9 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
     json_reader_array(&r, "knobs", true, PLAN_KNOBS_MAX, &knobs);
     confirm_from_json(&r, &confirm);
     json_reader_int(&r, "attempt", false, 1, INT64_MAX, &attempt);
+    if (read_text(&r, "approved", false, 1, approved, sizeof(approved)) &&
+        !digest_is_valid(approved))
+        read_problem(&r, "approved", "is no digest; \"sha256:\" and 64 hex digits");
     peers_from_json(&r, &peers);
     json_reader_end(&r);
     enum err_code code = read_result(&findings, err);
@@ -283,6 +289,7 @@ enum err_code plan_from_json(const json_t *document, struct plan **out, struct e
             digest, plan->digest);
     plan->confirm = confirm;
     plan->attempt = attempt;
+    memcpy(plan->approved, approved, sizeof(approved));
     plan->peers = peers;
     *out = GIVE(plan);
     return ERR_OK;

@@ -54,11 +54,14 @@ struct plan {
     struct plan_confirm confirm;  /* of this assignment; no part of the digest */
     struct peer_list peers;       /* the same: whom the self-test asks */
     int64_t attempt; /* the same: which order to try it again this follows; 0 = none was given */
+    /* The same: an operator approves a reboot for what has this digest (inventory_reboot); "" =
+     * none is approved. */
+    char approved[DIGEST_TEXT_MAX];
 };
 
 /* JSON form: {"version":1,"node","generation","digest","knobs":[{"kind","subject","id"?,"want",
  * "enforcement","strict"?,"observe_only"?,"tenant"?,"job"?}],"confirm"?:{"rollout","timeout_s"},
- * "attempt"?,"peers"?:[{"port","node","address"}]}.
+ * "attempt"?,"approved"?,"peers"?:[{"port","node","address"}]}.
  * from_json checks the digest
  * (ERR_INVALID when it does not match) and refuses unknown kinds with ERR_UNSUPPORTED. */
 ERR_MUST_CHECK enum err_code plan_from_json(const json_t *document, struct plan **out,

@@ -82,6 +82,7 @@ void api_exclusion_post(struct request *request);
 void api_exclusion_delete(struct request *request);
 void api_node_findings(struct request *request);
 void api_node_release(struct request *request);
+void api_node_reboot(struct request *request);
 void api_findings_list(struct request *request);
 /* api_health_reports.c */
 void api_health_reports_list(struct request *request);

@@ -1,6 +1,9 @@
 /*
- * server/api_attempt.c - an operator lets a node try again what it gave up: its plan is published
- * anew under the next number, which its agent takes for the end of a quarantine.
+ * server/api_attempt.c - orders to a node's agent, which come with its plan, published anew under
+ * the next number: to try again what it gave up, for which an agent takes any such number; and the
+ * approval of a reboot for what waits on the node now. An approval lives in what is published and
+ * with the agent, not in the store: a server that restarts before the agent heard it has to be
+ * asked again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +19,8 @@ struct attempt_task {
     struct task base;
     char node[NAME_SIZE];
     int64_t number;
+    bool reboots;                 /* it approves a reboot */
+    char digest[DIGEST_TEXT_MAX]; /* for what; at first "" or what the operator saw */
 };
 
 static void release(struct task *task)
@@ -38,8 +43,11 @@ static enum err_code publish_again(struct attempt_task *at, const struct world_n
     if (node->release.rollout != 0)
         rollout_id(node->release.rollout, rollout);
     tag[DIGEST_TEXT_MAX - 1] = '\0'; /* a tag begins with the digest */
-    const struct plan_head head = {
-        .node = at->node, .digest = tag, .rollout = rollout, .attempt = at->number};
+    const struct plan_head head = {.node = at->node,
+                                   .digest = tag,
+                                   .rollout = rollout,
+                                   .attempt = at->number,
+                                   .approved = at->reboots ? at->digest : NULL};
     char *text = strdup(blob->data);
     blob_unref(blob);
     if (text == NULL)
@@ -50,25 +58,58 @@ static enum err_code publish_again(struct attempt_task *at, const struct world_n
     return code != ERR_OK ? code : effects_add(&at->base.effects, EFFECT_WAKE, key, err);
 }
 
+/* What is approved is what the agent tells now, and what the operator saw, when that was said. */
+static enum err_code choose(struct attempt_task *at, const struct world_node *node, struct err *err)
+{
+    const struct inventory_reboot *waits =
+        node->inventory == NULL ? NULL : &node->inventory->reboot;
+    if (waits == NULL || waits->digest[0] == '\0')
+        return task_refuse(&at->base, 409, "reboot-not-wanted", err,
+                           "nothing waits for a reboot of node '%s', as far as its agent tells",
+                           at->node);
+    if (at->digest[0] != '\0' && strcmp(at->digest, waits->digest) != 0)
+        return task_refuse(&at->base, 409, "conflict", err,
+                           "what waits for a reboot of node '%s' is %s now, %d settings, the first "
+                           "is %s: look at it and approve it anew",
+                           at->node, waits->digest, waits->count, waits->first);
+    memcpy(at->digest, waits->digest, sizeof(at->digest));
+    return ERR_OK;
+}
+
+/* The answer, the event's body and, without the node, what the audit row tells. */
+static json_t *told(const struct attempt_task *at)
+{
+    json_t *object = json_pack("{sI}", "attempt", (json_int_t)at->number);
+    if (object != NULL && at->reboots)
+        json_object_set_new(object, "digest", json_string(at->digest));
+    return object;
+}
+
 static enum err_code run(struct db_tx *tx, struct task *task, struct err *err)
 {
     struct attempt_task *at = (struct attempt_task *)task;
-    char subject[NAME_SIZE + 8], body[64];
+    char subject[NAME_SIZE + 8];
+    const char *action = at->reboots ? "node.reboot" : "node.release";
     const struct world_node *node = world_node_get(task->app->world, at->node);
     if (node == NULL)
         return task_refuse(task, 404, "not-found", err, "there is no node '%s'", at->node);
     snprintf(subject, sizeof(subject), "node/%s", at->node);
-    const struct db_audit audit = {.action = "node.release", .subject = subject};
-    enum err_code code = node_attempt_next(tx, at->node, &at->number, err);
-    snprintf(body, sizeof(body), "{\"attempt\":%lld}", (long long)at->number);
+    const struct db_audit audit = {.action = action, .subject = subject};
+    enum err_code code = at->reboots ? choose(at, node, err) : ERR_OK;
     if (code == ERR_OK)
-        code = change_record(tx, task->request, &audit, "node.release", body, err);
-    if (code == ERR_OK)
-        code = publish_again(at, node, err);
+        code = node_attempt_next(tx, at->node, &at->number, err);
     if (code != ERR_OK)
         return code;
-    task->answer = json_pack("{ss, sI}", "node", at->node, "attempt", (json_int_t)at->number);
-    return task->answer == NULL ? err_nomem(err) : ERR_OK;
+    OWN(json) json_t *answer = told(at);
+    OWN(str) char *body = answer == NULL ? NULL : json_canonical(answer, NULL);
+    if (body == NULL || json_object_set_new(answer, "node", json_string(at->node)) != 0)
+        return err_nomem(err);
+    code = change_record(tx, task->request, &audit, action, body, err);
+    if (code == ERR_OK)
+        code = publish_again(at, node, err);
+    if (code == ERR_OK)
+        task->answer = GIVE(answer);
+    return code;
 }
 
 static void settle(struct task *task)
@@ -78,17 +119,36 @@ static void settle(struct task *task)
     node->attempt = at->number;
 }
 
-void api_node_release(struct request *request)
+static void order(struct request *request, bool reboots)
 {
+    const char *digest = reboots ? request_query(request, "digest") : NULL;
     if (!api_check_name(request, request_param(request, 0), "node"))
         return;
+    if (digest != NULL && !digest_is_valid(digest)) {
+        request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
+                              "digest: 'sha256:' and 64 hex digits are wanted, as the node's "
+                              "reboot.digest shows them");
+        return;
+    }
     struct attempt_task *at = api_alloc(request, sizeof(*at));
     if (at == NULL)
         return;
+    at->reboots = reboots;
+    snprintf(at->digest, sizeof(at->digest), "%s", digest == NULL ? "" : digest);
     task_init(&at->base, request, run, release);
     at->base.settle = settle;
     at->base.idempotent = true;
     at->base.status = 200;
     snprintf(at->node, sizeof(at->node), "%s", request_param(request, 0));
     task_submit(&at->base);
+}
+
+void api_node_release(struct request *request)
+{
+    order(request, false);
+}
+
+void api_node_reboot(struct request *request)
+{
+    order(request, true);
 }

@@ -17,24 +17,33 @@ void releases_release(struct releases *releases)
     *releases = (struct releases){.count = 0};
 }
 
+/* Behind the member that begins with `start`, when it is the first of the text; its value has no
+ * comma. */
+static const char *behind(const char *text, const char *start)
+{
+    if (strncmp(text, start, strlen(start)) != 0)
+        return text;
+    const char *comma = strchr(text, ',');
+    return comma == NULL ? text : comma + 1;
+}
+
 const char *plan_text_rest(const char *text)
 {
-    static const char attempt[] = "{\"attempt\":";
-    if (strncmp(text, attempt, sizeof(attempt) - 1) != 0)
-        return text + 1;
-    const char *comma = strchr(text, ',');
-    return comma == NULL ? text + 1 : comma + 1;
+    return behind(behind(text + 1, "\"approved\":"), "\"attempt\":");
 }
 
 /* Takes text. */
-static char *with_attempt(char *text, int64_t attempt)
+static char *with_head(char *text, const struct plan_head *head)
 {
-    char *whole = NULL;
+    char *whole = NULL, attempt[40] = "", approved[DIGEST_TEXT_MAX + 20] = "";
     const char *rest = plan_text_rest(text);
-    if (attempt == 0 && rest == text + 1)
+    if (head->attempt == 0 && head->approved == NULL && rest == text + 1)
         return text;
-    int n = attempt == 0 ? asprintf(&whole, "{%s", rest)
-                         : asprintf(&whole, "{\"attempt\":%lld,%s", (long long)attempt, rest);
+    if (head->attempt != 0)
+        snprintf(attempt, sizeof(attempt), "\"attempt\":%lld,", (long long)head->attempt);
+    if (head->approved != NULL)
+        snprintf(approved, sizeof(approved), "\"approved\":\"%s\",", head->approved);
+    int n = asprintf(&whole, "{%s%s%s", approved, attempt, rest);
     free(text);
     return n < 0 ? NULL : whole;
 }
@@ -48,7 +57,7 @@ enum err_code plan_entry_new(const struct plan_head *head, char *text, struct pu
     snprintf(plan.digest, sizeof(plan.digest), "%s", head->digest);
     snprintf(plan.confirm.rollout, sizeof(plan.confirm.rollout), "%s", head->rollout);
     plan_tag(&plan, tag);
-    text = with_attempt(text, head->attempt);
+    text = with_head(text, head);
     if (text == NULL)
         return err_nomem(err);
     if (head->attempt > 0)

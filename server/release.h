@@ -49,11 +49,13 @@ struct plan_head {
     const char *node, *digest;
     const char *rollout; /* "" = final */
     int64_t attempt;     /* plan.h; 0 = none */
+    /* Digest of what a reboot is approved for: the order of this attempt; NULL = none is. */
+    const char *approved;
 };
-/* A published plan: its canonical text (with the attempt of this head, whatever it had), and the
- * tag that agents know it by. Takes text, also on failure. */
+/* A published plan: its canonical text (with the attempt and approval of this head, whatever it
+ * had), and the tag that agents know it by. Takes text, also on failure. */
 ERR_MUST_CHECK enum err_code plan_entry_new(const struct plan_head *head, char *text,
                                             struct publish_entry **out, struct err *err);
-/* The text without its attempt, which sorts before all else; borrowed from it, from its second
- * byte on: behind the "{". */
+/* The text without approval and attempt, which sort before all else; borrowed from it, from its
+ * second byte on: behind the "{". */
 const char *plan_text_rest(const char *text);

@@ -41,6 +41,7 @@ static const char *const ruled[] = {"dry_run", "message", "reason", "override", 
 static const char *const rollback[] = {"dry_run", "reason", "override", NULL};
 static const char *const diff[] = {"from", "to", NULL};
 static const char *const import[] = {"dry_run", "mode", "override", "reason", NULL};
+static const char *const reboot[] = {"digest", "reason", NULL};
 static const char *const reason[] = {"reason", NULL};
 static const char *const join[] = {"expires", "reason", NULL};
 static const char *const rollout[] = {"dry_run", "reason", NULL};
@@ -113,6 +114,7 @@ const struct route routes[] = {
     {"DELETE", N, OPS, REMOVE, api_node_delete, "node_delete", change},
     {"POST", N "/token", OPS, ROUTE_IDEMPOTENT, api_node_token, "node_token", reason},
     {"POST", N "/join-token", OPS, ROUTE_IDEMPOTENT, api_node_join_token, "node_join_token", join},
+    {"POST", N ":reboot", OPS, ROUTE_IDEMPOTENT, api_node_reboot, "node_reboot", reboot},
     {"POST", N ":release", OPS, ROUTE_IDEMPOTENT, api_node_release, "node_release", reason},
     {"GET", N "/certificates", STAFF, 0, api_node_certificates, "node_certificates", none},
     {"DELETE", N "/certificates", OPS, 0, api_node_certificates_delete, "node_certificates_delete",

@@ -23,6 +23,7 @@ struct row {
     int64_t rollout;                /* to be confirmed in it, 0 = none */
     char problem[256];
     struct receipt_note receipt;
+    struct inventory_reboot reboot;
     _Atomic int64_t last_seen_us; /* 0 = never */
     _Atomic uint64_t heard;       /* requests of its agent */
 };
@@ -114,6 +115,8 @@ void status_set(struct status *status, const struct world_node *node)
         row->revision = node->revision;
         row->sync = node->sync;
         row->receipt = node->receipt;
+        row->reboot = node->inventory == NULL ? (struct inventory_reboot){.count = 0}
+                                              : node->inventory->reboot;
         memcpy(row->digest, node->plan_digest, sizeof(row->digest));
         bool newest = strcmp(node->release.digest, node->plan_digest) == 0;
         snprintf(row->released, sizeof(row->released), "%s", newest ? "" : node->release.digest);
@@ -211,6 +214,8 @@ static json_t *row_to_json(const struct row *row, int64_t now_us)
             json_object_set_new(item, "gap",
                                 receipt_gap_to_json(row->receipt.gap, row->receipt.gap_ms));
     }
+    if (row->reboot.digest[0] != '\0')
+        json_object_set_new(item, "reboot", inventory_reboot_to_json(&row->reboot));
     if (seen_us != 0) {
         clock_format(seen_us, seen);
         json_object_set_new(item, "last_seen", json_string(seen));

@@ -219,8 +219,8 @@ class Agent:
         attempt = self.plan.get("attempt") if tag else None
         return f"{tag}!{attempt}" if attempt else tag
 
-    def report(self, ports=1):
-        return must(self.server.call("PUT", "/v1/agent/inventory", inventory(self.node, ports),
+    def report(self, ports=1, **more):
+        return must(self.server.call("PUT", "/v1/agent/inventory", {**inventory(self.node, ports), **more},
                                      token=self.token), 200)
 
     def fetch(self, wait="0s", known=None):

@@ -60,6 +60,16 @@ def spare_node(world, _):
     return {"params": {"node": "spare"}}
 
 
+def spare_node_that_waits(world, _):
+    server = world.server
+    ensure(server, "/v1/nodes/spare", {})
+    token = must(server.call("POST", "/v1/nodes/spare/token"), 201).json["token"]
+    document = inventory("spare")
+    document["reboot"] = {"digest": "sha256:" + "1" * 64, "count": 1, "first": "module parameter a.b", "approved": False}
+    must(server.call("PUT", "/v1/agent/inventory", document, token=token), 200)
+    return {"params": {"node": "spare"}}
+
+
 def spare_switch(world, _):
     ensure(world.server, "/v1/switches/spare", {"pfc": True, "ecn": True})
     return {"params": {"switch": "spare"}}
@@ -332,6 +342,7 @@ SAMPLES = {
     "node_delete": Sample(before=spare_node),
     "node_token": Sample(status=201, before=spare_node),
     "node_join_token": Sample(status=201, before=spare_node),
+    "node_reboot": Sample(status=200, before=spare_node_that_waits),
     "node_release": Sample(status=200, before=spare_node),
     "node_certificates_delete": Sample(status=204, before=spare_node),
     "rollout_policy_get": Sample(before=held),

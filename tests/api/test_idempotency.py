@@ -63,6 +63,7 @@ CASES = {
     "node_token": ("/v1/nodes/n1/token", lambda n: None, None, 201, audited("node.token")),
     "node_join_token": ("/v1/nodes/n1/join-token", lambda n: None, None, 201,
                         audited("node.join-token")),
+    "node_reboot": ("/v1/nodes/n1:reboot", lambda n: None, None, 200, audited("node.reboot")),
     "node_release": ("/v1/nodes/n1:release", lambda n: None, None, 200, audited("node.release")),
     "rollout_post": ("/v1/rollouts", lambda n: {"all": True}, {"nodes": ["n1"]}, 201,
                      audited("rollout.create")),
@@ -88,7 +89,7 @@ def world(server):
     must(server.put("/v1/tenants/a", {}), 201)
     must(server.put("/v1/tenants/a/policy", POLICY), 201)
     agent = Agent(server, "n1", server.node("n1"))
-    agent.report()
+    agent.report(reboot={"digest": "sha256:" + "1" * 64, "count": 1, "first": "a parameter", "approved": False})
     must(server.put("/v1/tenants/a/placements/nlp_job",
                     {"nodes": ["n1"], "match": {"dst": "10.9.1.0/24"}}), 201)
     planned(server, "n1")

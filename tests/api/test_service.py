@@ -130,7 +130,8 @@ def agent_options(tap, args):
                              (dict(good, **{"reboots-a-day": 11}), "1 to 10 reboots a day"),
                              (dict(good, **{"reboot-command": "a *"}), "none of them '*'"),
                              (dict(good, **{"reboot-command": "1 2 3 4 5 6 7 8 9"}), "at most 8 words"),
-                             (dict(good, reboot="window", provider="sim"), "would reboot this machine")):
+                             (dict(good, reboot="window", provider="sim"), "would reboot this machine"),
+                             (dict(good, reboot="ask", provider="sim"), "would reboot this machine")):
             with open(path, "w") as out:
                 json.dump(text, out)
             answer = check("--config", path)

@@ -78,6 +78,11 @@ def seal(knobs, generation):
                 knobs=[dict({n: v for n, v in k.items() if v != "" or n != "id"}, enforcement="kernel") for k in knobs])
 
 
+def tag(plan):
+    """What an agent says that it knows."""
+    return plan["digest"] + (f"!{plan['attempt']}" if "attempt" in plan else "")
+
+
 def of_port(port, b=False):
     """A knob of every kind of a port that the test NIC has with a form of its own here; b: another value each."""
     ets = dict(bw_percent=[40, 30, 20, 10] + [0] * 4 if b else [10, 20, 30, 40] + [0] * 4, prio_tc=list(range(8)),
@@ -176,7 +181,7 @@ class Site:
                 known = urllib.parse.parse_qs(url.query).get("known", [""])[0]
                 end = time.monotonic() + 10
                 with site.changed:
-                    while url.path != "/v1/agent/plan" or site.plan is None or site.plan["digest"] == known:
+                    while url.path != "/v1/agent/plan" or site.plan is None or tag(site.plan) == known:
                         if not site.changed.wait(max(0, end - time.monotonic())) and time.monotonic() >= end:
                             return self.answer(204)
                     body = json.dumps(site.plan).encode()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# lab: timeout=420
+# lab: timeout=600
 """A module parameter that the loaded module does not take, and an agent that may reboot the node for it. The command is
 a program of this job that writes down how it was called: the guest stays up. Argument: the build folder."""
 
@@ -33,8 +33,8 @@ def params(value):
     return [lab.knob("host.modparam", value, f"solar_rdma.{PARAM}", "host")]
 
 
-def options(window):
-    return ("--reboot", "window", "--reboot-window", window, "--reboots-a-day", "2", "--reboot-command", f"{COMMAND} now")
+def options(window, mode="window"):
+    return ("--reboot", mode, "--reboot-window", window, "--reboots-a-day", "2", "--reboot-command", f"{COMMAND} now")
 
 
 def log_has(words):
@@ -75,5 +75,30 @@ ok(site.stop() == 0, "the agent ends well")
 site.start("solar0", options=options("00:00-00:00"))
 ok(log_has("was begun already, and it still waits"), "what a reboot did not bring is not tried again", site.log())
 ok(calls() == ["now"], "the command was run once", calls())
+ok(site.stop() == 0, "the agent ends well")
+
+# An agent that asks: another value, which has another digest.
+asked = lab.seal(params("1024"), 2)
+site.give(asked)
+site.start("solar0", options=options("00:00-00:00", "ask"))
+ok(site.holds(asked), "another value is applied", site.log())
+site.child.send_signal(signal.SIGHUP)
+ok(log_has("an operator has to approve it"), "an agent that asks says so", site.log())
+
+
+def told():
+    return site.inventories[-1].get("reboot", {}) if site.inventories else {}
+
+
+ok(lab.until(90, lambda: told().get("digest")) is not None and not told()["approved"] and PARAM in told()["first"],
+   "and tells its server what waits", told())
+ok(calls() == ["now"], "the command was not run again", calls())
+site.give(dict(asked, attempt=1, approved="sha256:" + "1" * 64))
+ok(log_has("what was approved is not what waits now"), "an approval of something else is stale", site.log())
+ok(calls() == ["now"], "and begins nothing", calls())
+site.give(dict(asked, attempt=2, approved=told()["digest"]))
+ok(lab.until(150, lambda: len(calls()) == 2) is not None, "approved, the command is run", site.log())
+kept = json.loads(lab.read("/tmp/reboot/state/reboot.json"))
+ok(len(kept.get("begun_us", [])) == 2 and "approved" not in kept, "and the approval is used up", kept)
 ok(site.stop() == 0, "the agent ends well")
 lab.end()

@@ -24,7 +24,7 @@ struct site {
     struct link_events events;
     bool started;
     int inventories, states, receipts, chain_reports;
-    json_t *receipt, *state, *chains; /* the last ones */
+    json_t *receipt, *state, *chains, *inventory; /* the last ones */
     char known[PLAN_TAG_SIZE];
     bool has_known;
     bool server; /* acknowledges receipts at once */
@@ -48,6 +48,8 @@ static inline void fake_inventory(struct link *link, const json_t *document)
 {
     assert_true(json_is_object(document));
     site_of(link)->inventories++;
+    json_decref(site_of(link)->inventory);
+    site_of(link)->inventory = json_deep_copy(document);
 }
 
 static inline void fake_state(struct link *link, const json_t *document)
@@ -158,6 +160,7 @@ static inline void site_close(struct site *site)
     json_decref(site->receipt);
     json_decref(site->state);
     json_decref(site->chains);
+    json_decref(site->inventory);
     dp_free(site->dp);
     loop_free(site->loop);
     remove_folder(site->dir);

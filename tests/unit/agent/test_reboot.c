@@ -159,6 +159,36 @@ static void a_day_has_a_limit_of_reboots(void **state)
     }
 }
 
+static void who_asks_begins_only_what_was_approved(void **state)
+{
+    struct fixture *f = *state;
+    static const struct reboot_rules ask = {.mode = REBOOT_ASK, .a_day = REBOOTS_A_DAY_MAX};
+    struct err err = ERR_INIT;
+    char why[ERR_TEXT_MAX];
+    struct reboot_wait first = waits_for("d1"), second = waits_for("d2");
+    open_fixture(f, "a", ask);
+    assert_false(reboot_is_due(&f->reboot, &first, why));
+    assert_contains(why, "stellarctl node reboot " NODE);
+    assert_ok(reboot_approve(&f->reboot, "d1", &err));
+    assert_true(is_due(f, "d1"));
+    assert_true(reboot_is_approved(&f->reboot, &first));
+    assert_false(reboot_is_due(&f->reboot, &second, why)); /* stale */
+    assert_contains(why, "what was approved is not what waits now");
+    open_fixture(f, "a", ask); /* the agent's restart forgets none */
+    assert_true(is_due(f, "d1"));
+    assert_ok(reboot_approve(&f->reboot, "d2", &err)); /* the last one counts */
+    assert_false(is_due(f, "d1"));
+    assert_true(is_due(f, "d2"));
+    begin(f, "d2");
+    assert_false(reboot_is_approved(&f->reboot, &second));
+    open_fixture(f, "b", ask);
+    assert_false(is_due(f, "d2")); /* it was for one */
+    assert_ok(reboot_approve(&f->reboot, "d2", &err));
+    assert_false(is_due(f, "d2")); /* and was tried */
+    struct reboot_wait none = {.count = 0};
+    assert_false(reboot_is_approved(&f->reboot, &none));
+}
+
 static void a_broken_file_counts_as_a_reboot(void **state)
 {
     struct fixture *f = *state;
@@ -308,6 +338,65 @@ static void an_agent_reboots_once_when_nobody_uses_rdma(void **state)
     site_close(&site);
 }
 
+static void send_approval(struct site *site, const struct row *rows, int64_t attempt,
+                          const char *digest)
+{
+    OWN(plan) struct plan *plan = make_plan(1, rows);
+    plan->attempt = attempt;
+    snprintf(plan->approved, sizeof(plan->approved), "%s", digest);
+    OWN(json) json_t *json = plan_to_json(plan);
+    assert_true(send_json(site, json));
+    acknowledge(site);
+}
+
+static void an_agent_that_asks_reboots_when_that_is_approved(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {{"host.modparam", "host", PARAM, "\"256\"", false, false},
+                                      {NULL, NULL, NULL, NULL, false, false}};
+    static const struct agent_reboot how = {
+        .rules = {.mode = REBOOT_ASK, .a_day = 1}, .users = count_users, .reboot = count_reboot};
+    static const char other[] =
+        "sha256:1111111111111111111111111111111111111111111111111111111111111111";
+    struct site site;
+    char digest[DIGEST_TEXT_MAX];
+    const json_t *told;
+    site_open(&site);
+    sleep_agent(&site);
+    site.reboot = &how;
+    wake_every(&site, 20 * NS_PER_MS);
+    atomic_store(&users_now, 0);
+    atomic_store(&reboots, 0);
+    assert_null(json_object_get(site.inventory, "reboot"));
+    assert_true(send_plan(&site, NODE, 1, rows));
+    acknowledge(&site);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 0);
+    told = json_object_get(site.inventory, "reboot");
+    assert_true(json_is_false(json_object_get(told, "approved")));
+    assert_contains(json_string_value(json_object_get(told, "first")), PARAM);
+    assert_contains(json_string_value(json_object_get(told, "why")), "has to approve it");
+    snprintf(digest, sizeof(digest), "%s", json_string_value(json_object_get(told, "digest")));
+    send_approval(&site, rows, 1, other); /* of what waited when somebody looked */
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 0);
+    atomic_store(&users_now, 2);
+    send_approval(&site, rows, 2, digest);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 0); /* not under programs */
+    told = json_object_get(site.inventory, "reboot");
+    assert_true(json_is_true(json_object_get(told, "approved")));
+    assert_contains(json_string_value(json_object_get(told, "why")), "queue pairs");
+    atomic_store(&users_now, 0);
+    for (int i = 0; i < 100 && atomic_load(&reboots) == 0; i++)
+        turn(&site, 50);
+    assert_int_equal(atomic_load(&reboots), 1);
+    send_approval(&site, rows, 3, digest);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 1); /* once */
+    site_close(&site);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -318,10 +407,12 @@ int main(void)
         TEST(who_may_not_is_never_due),
         TEST(one_thing_is_tried_once),
         TEST(a_day_has_a_limit_of_reboots),
+        TEST(who_asks_begins_only_what_was_approved),
         TEST(a_broken_file_counts_as_a_reboot),
         TEST(what_the_next_load_brings_waits),
         TEST(a_step_that_takes_a_boot_waits_until_there_was_one),
         TEST(an_agent_reboots_once_when_nobody_uses_rdma),
+        TEST(an_agent_that_asks_reboots_when_that_is_approved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
