@@ -274,11 +274,65 @@ static void all_arrives_with_a_path_that_carries_nothing(void **state)
     all_arrives((struct weather){.dead_path = 2}, 10);
 }
 
+/* A long transfer, 1.4 kB a packet, with `lost` of a million packets of each direction dropped:
+ * what is sent beside the payload is what was lost and not more, and nothing is sent for nothing.
+ * The least timer is long, so that a busy machine does not look like loss. */
+static void only_what_was_lost_is_sent_again(int lost, uint32_t seed, uint64_t percent)
+{
+    enum { MESSAGES = 30, BYTES = 1000003 };
+    struct pair p;
+    open_pair(&p, &(struct solar_config){.timeout_min_ns = 900 * MS_NS, .payload_max = 1440});
+    struct err err = ERR_INIT;
+    struct solar_mr *mr;
+    uint8_t *memory = calloc(MESSAGES, BYTES);
+    assert_non_null(memory);
+    assert_int_equal(solar_mr_new(p.b.pd, memory, MESSAGES * BYTES, SOLAR_REMOTE_WRITE, &mr, &err),
+                     ERR_OK);
+    set_weather(&p.a, (struct weather){.lost = lost, .dead_path = -1});
+    set_weather(&p.b, (struct weather){.lost = lost, .dead_path = -1});
+    p.b.weather.state = seed; /* one that loses some of so few packets */
+    fill(p.a.memory, PAIR_BYTES, (uint32_t)lost);
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        post(&p.a, SOLAR_WRITE,
+             &(struct solar_work){.id = i,
+                                  .mr = p.a.mr,
+                                  .offset = i * 99991,
+                                  .length = BYTES,
+                                  .remote_key = solar_mr_key(mr),
+                                  .remote_offset = i * BYTES});
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+        check_done(await(&p, &p.a), i, SOLAR_WRITE);
+        assert_memory_equal(memory + i * BYTES, p.a.memory + i * 99991, BYTES);
+    }
+    struct solar_qp_stats a;
+    solar_qp_stats(p.a.qp, &a);
+    print_message("# %d of a million lost: %llu packets, %llu again, %llu for nothing\n", lost,
+                  (unsigned long long)a.sent_packets, (unsigned long long)a.resent_packets,
+                  (unsigned long long)a.spurious_packets);
+    assert_int_equal(a.spurious_packets, 0);
+    assert_in_range(a.resent_packets, 1, p.b.weather.lost_count);
+    assert_true(a.sent_packets * 100 >= percent * (a.sent_packets + a.resent_packets));
+    assert_int_equal(solar_mr_free(mr, &err), ERR_OK);
+    close_pair(&p);
+    free(memory);
+}
+
+static void of_10_lost_in_a_million_10_are_sent_again(void **state)
+{
+    (void)state;
+    only_what_was_lost_is_sent_again(10, 50, 99);
+}
+static void of_100_lost_in_a_million_100_are_sent_again(void **state)
+{
+    (void)state;
+    only_what_was_lost_is_sent_again(100, 9, 99);
+}
+
 static void a_dead_path_is_left_out(void **state)
 {
     (void)state;
     struct pair p;
-    open_pair(&p, &(struct solar_config){.timeout_min_ns = 2 * MS_NS});
+    open_pair(&p, &(struct solar_config){.timeout_min_ns = 20 * MS_NS});
     set_weather(&p.b, (struct weather){.dead_path = 1});
     struct solar_qp_stats stats = {.bad_paths = 0};
     for (int i = 0; i < 1000 && stats.bad_paths == 0; i++) {
@@ -614,6 +668,8 @@ int main(void)
         cmocka_unit_test(all_arrives_with_1_lost_of_5),
         cmocka_unit_test(all_arrives_repeated_and_reordered),
         cmocka_unit_test(all_arrives_with_a_path_that_carries_nothing),
+        cmocka_unit_test(of_10_lost_in_a_million_10_are_sent_again),
+        cmocka_unit_test(of_100_lost_in_a_million_100_are_sent_again),
         cmocka_unit_test(a_dead_path_is_left_out),
         cmocka_unit_test(ipv6_works_alike),
         cmocka_unit_test(nothing_is_copied_to_be_sent_or_repaired),
