@@ -15,6 +15,17 @@ static enum err_code get(struct dp_linux *dp, const char *id, char *out, size_t 
     return code;
 }
 
+/* Plans come from the server: its own limit counts here as well. */
+static enum err_code is_managed(const char *id, struct err *err)
+{
+    if (knob_sysctl_is_managed(id))
+        return ERR_OK;
+    return err_set(err, ERR_DENIED,
+                   "the setting %s is not for plans: only those below net., vm., kernel.numa_ and "
+                   "kernel.sched_ are",
+                   id);
+}
+
 /* Without an id (all) there is nothing to tell: a kernel has thousands, and ours are in the plan.
  */
 static enum err_code observe(struct dp_linux *dp, const struct dp_port *port, const char *id,
@@ -36,7 +47,9 @@ static enum err_code check(struct dp_linux *dp, const struct dp_port *port,
     (void)port;
     char path[SYS_PATH_MAX], value[VALUE_TEXT_MAX];
     const char *text;
-    enum err_code code = text_value_from_json(step->to, &text, err);
+    enum err_code code = is_managed(step->id, err);
+    if (code == ERR_OK)
+        code = text_value_from_json(step->to, &text, err);
     if (code == ERR_OK)
         code = get(dp, step->id, value, sizeof(value), err);
     if (code == ERR_OK)
@@ -51,7 +64,9 @@ static enum err_code apply(struct dp_linux *dp, const struct dp_port *port,
 {
     (void)port;
     const char *text;
-    enum err_code code = text_value_from_json(step->to, &text, err);
+    enum err_code code = is_managed(step->id, err);
+    if (code == ERR_OK)
+        code = text_value_from_json(step->to, &text, err);
     return code != ERR_OK ? code : sysctl_set(dp->root, step->id, text, err);
 }
 

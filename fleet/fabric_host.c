@@ -1,7 +1,6 @@
 /*
  * fleet/fabric_host.c - the hosts' part of the fabric profile. Names and values end up in files
- * below /proc/sys and /etc/modprobe.d, so the characters are a closed set and sysctls are limited
- * to settings that tune: none of them names a program that the kernel would run.
+ * below /proc/sys and /etc/modprobe.d, so the characters are a closed set.
  */
 #include "fleet/fabric_host.h"
 
@@ -9,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/knob.h"
 #include "fleet/read.h"
 
 #define VALUE_CHARS     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:+/-"
 #define NAME_CHARS      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 #define MODULE_NAME_MAX 47 /* with its parameter it is a knob's id */
-#define SYSCTL_NAME_MAX 95 /* a knob's id */
 #define NCCL_HCAS_MAX   64
 #define NCCL_GID_MAX    255
 #define NCCL_CLASS_MAX  255
@@ -97,19 +96,6 @@ static void modules_from_json(struct json_reader *r, struct fabric *fabric)
     qsort(fabric->modparams, fabric->modparam_count, sizeof(fabric->modparams[0]), compare_pairs);
 }
 
-static bool sysctl_name_is_valid(const char *name)
-{
-    static const char *const prefixes[] = {"net.", "vm.", "kernel.numa_", "kernel.sched_"};
-    size_t len = strlen(name);
-    if (len > SYSCTL_NAME_MAX || strspn(name, NAME_CHARS ".-") != len || name[len - 1] == '.' ||
-        strstr(name, "..") != NULL)
-        return false;
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
-}
-
 static void sysctls_from_json(struct json_reader *r, struct fabric *fabric)
 {
     const char *name;
@@ -121,7 +107,7 @@ static void sysctls_from_json(struct json_reader *r, struct fabric *fabric)
             read_problem(r, name, "more than %d sysctls", FABRIC_SYSCTLS_MAX);
             break;
         }
-        if (name[0] == '\0' || !sysctl_name_is_valid(name))
+        if (!knob_sysctl_is_managed(name))
             read_problem(r, name,
                          "a sysctl's dotted name below net., vm., kernel.numa_ or kernel.sched_ is "
                          "expected");

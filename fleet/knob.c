@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#define SYSCTL_CHARS    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+#define SYSCTL_NAME_MAX 95 /* a knob's id */
+
 static const char *const disruption_names[] = {
     [DISRUPTION_NONE] = "none",
     [DISRUPTION_PAUSE] = "pause",
@@ -106,6 +109,19 @@ bool knob_changes_in_place(const struct knob_kind *kind, const json_t *from, con
     if (strcmp(kind->name, "tc.qdisc") != 0)
         return true;
     return was != NULL && will != NULL && strcmp(was, "ets") == 0 && strcmp(will, "ets") == 0;
+}
+
+bool knob_sysctl_is_managed(const char *name)
+{
+    static const char *const prefixes[] = {"net.", "vm.", "kernel.numa_", "kernel.sched_"};
+    size_t len = strlen(name);
+    if (len == 0 || len > SYSCTL_NAME_MAX || strspn(name, SYSCTL_CHARS) != len ||
+        name[len - 1] == '.' || strstr(name, "..") != NULL)
+        return false;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
 }
 
 static int compare_ids(const struct knob_kind *kind, const char *a, const char *b)

@@ -55,6 +55,11 @@ const struct knob_kind *knob_base(const struct knob_kind *kind);
  * stands on it goes with the old one. */
 bool knob_changes_in_place(const struct knob_kind *kind, const json_t *from, const json_t *to);
 
+/* Whether a knob of kind host.sysctl may have this id: settings that tune, below net., vm.,
+ * kernel.numa_ and kernel.sched_. None of them names a program that the kernel would run; a node
+ * asks as well, so that whoever can make plans does not get root's rights on it by one. */
+bool knob_sysctl_is_managed(const char *name);
+
 /* Key order: rank, subject, id (the kind's first_id before all others). */
 int knob_compare(const struct knob_kind *ka, const char *sa, const char *ia,
                  const struct knob_kind *kb, const char *sb, const char *ib);
