@@ -41,6 +41,7 @@ static enum err_code lock_state(const char *state_dir, struct err *err)
         return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return err_set_errno(err, ERR_CONFLICT, errno, "another agent holds %s", path);
+    keep_sweep(state_dir);
     return ERR_OK;
 }
 

@@ -221,6 +221,8 @@ static enum err_code from_json(const json_t *document, struct confirm *out, stru
     }
     if (strcmp(node, out->node) != 0)
         return err_set(err, ERR_INVALID, "it is the trial of node %s", node);
+    if (out->plan != NULL && strcmp(out->plan->node, out->node) != 0)
+        return err_set(err, ERR_INVALID, "its plan is of node %s", out->plan->node);
     return ERR_OK;
 }
 

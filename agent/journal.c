@@ -51,8 +51,8 @@ static enum err_code from_json(const json_t *document, struct journal *out, stru
     return code == ERR_OK ? plan_steps_from_json(steps, &out->steps, err) : code;
 }
 
-enum err_code journal_read(const char *state_dir, struct clock *clock, struct journal *out,
-                           struct err *err)
+enum err_code journal_read(const char *state_dir, const char *node, struct clock *clock,
+                           struct journal *out, struct err *err)
 {
     OWN(json) json_t *document = NULL;
     OWN_JOURNAL struct journal journal = {0};
@@ -61,6 +61,8 @@ enum err_code journal_read(const char *state_dir, struct clock *clock, struct jo
         return code;
     if (code == ERR_OK)
         code = from_json(document, &journal, err);
+    if (code == ERR_OK && strcmp(journal.node, node) != 0)
+        code = err_set(err, ERR_INVALID, "it is the journal of node %s", journal.node);
     if (code == ERR_NOMEM)
         return code;
     if (code != ERR_OK) {

@@ -36,10 +36,11 @@ ERR_MUST_CHECK enum err_code journal_write(const char *state_dir, const struct p
                                            const char *boot, const struct plan_steps *steps,
                                            struct err *err);
 
-/* ERR_NOT_FOUND: no journal, the usual case. A journal that does not read back is set aside and
- * ERR_NOT_FOUND too. */
-ERR_MUST_CHECK enum err_code journal_read(const char *state_dir, struct clock *clock,
-                                          struct journal *out, struct err *err);
+/* ERR_NOT_FOUND: no journal, the usual case. A journal that does not read back, or is of another
+ * node (a copied folder), is set aside and ERR_NOT_FOUND too. */
+ERR_MUST_CHECK enum err_code journal_read(const char *state_dir, const char *node,
+                                          struct clock *clock, struct journal *out,
+                                          struct err *err);
 
 /* The outcome is settled. None is fine. */
 ERR_MUST_CHECK enum err_code journal_remove(const char *state_dir, struct err *err);

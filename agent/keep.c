@@ -4,9 +4,12 @@
  */
 #include "agent/keep.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -47,6 +50,9 @@ enum err_code keep_read(const char *state_dir, const char *name, json_t **out, s
     char path[KEEP_PATH_MAX];
     if (keep_path(state_dir, name, path, err))
         return err->code;
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(err, ERR_INVALID, "it is no regular file");
     OWN(str) char *text = NULL;
     size_t len;
     enum err_code code = file_read(path, KEEP_FILE_MAX, &text, &len, err);
@@ -72,6 +78,33 @@ enum err_code keep_remove_durable(const char *state_dir, const char *name, struc
     if (code == ERR_OK)
         code = keep_path(state_dir, name, path, err);
     return code == ERR_OK ? file_sync_folder_of(path, err) : code;
+}
+
+/* As file_write_atomic() names them: NAME.XXXXXX of a file that this folder has. */
+static bool is_half(const char *name)
+{
+    static const char *const ends[] = {".json", ".pem", ".key", ".crt", "joined"};
+    const char *dot = strrchr(name, '.');
+    if (dot == NULL || strlen(dot + 1) != 6)
+        return false;
+    size_t len = (size_t)(dot - name);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        size_t end = strlen(ends[i]);
+        if (len >= end && strncmp(dot - end, ends[i], end) == 0)
+            return true;
+    }
+    return false;
+}
+
+void keep_sweep(const char *state_dir)
+{
+    DIR *dir = opendir(state_dir);
+    if (dir == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (is_half(entry->d_name))
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
 }
 
 void keep_set_aside(const char *state_dir, const char *name, struct clock *clock,

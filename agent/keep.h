@@ -24,7 +24,8 @@ ERR_MUST_CHECK enum err_code keep_path(const char *state_dir, const char *name,
 ERR_MUST_CHECK enum err_code keep_write(const char *state_dir, const char *name,
                                         const json_t *document, struct err *err);
 
-/* ERR_NOT_FOUND when there is no such file; ERR_INVALID or ERR_LIMIT when it is no JSON object. */
+/* ERR_NOT_FOUND when there is no such file; ERR_INVALID or ERR_LIMIT when it is no JSON object, or
+ * no file at all (a pipe would be waited for). */
 ERR_MUST_CHECK enum err_code keep_read(const char *state_dir, const char *name, json_t **out,
                                        struct err *err);
 
@@ -34,6 +35,10 @@ ERR_MUST_CHECK enum err_code keep_remove(const char *state_dir, const char *name
 /* So that it does not come back after a crash of the node. */
 ERR_MUST_CHECK enum err_code keep_remove_durable(const char *state_dir, const char *name,
                                                  struct err *err);
+
+/* Removes the halves that writers which were killed left beside their files. For the one who holds
+ * the folder's lock, before it writes. Never fails. */
+void keep_sweep(const char *state_dir);
 
 /* Renames the file to NAME.corrupt-TIME and logs `why` as an error. Never fails. */
 void keep_set_aside(const char *state_dir, const char *name, struct clock *clock,

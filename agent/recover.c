@@ -314,7 +314,7 @@ enum err_code reconcile_recover(struct reconcile *r, struct outcome *out, struct
         return ERR_OK;
     OWN_JOURNAL struct journal journal = {0};
     struct err why = ERR_INIT;
-    enum err_code code = journal_read(r->state_dir, r->clock, &journal, &why);
+    enum err_code code = journal_read(r->state_dir, r->node, r->clock, &journal, &why);
     if (code == ERR_NOT_FOUND) {
         r->unsettled = false;
         return ERR_OK;

@@ -746,6 +746,27 @@ static void files_that_do_not_read_back_are_set_aside(void **state)
     }
 }
 
+static void a_trial_with_the_plan_of_another_node_is_set_aside(void **state)
+{
+    (void)state;
+    struct life life;
+    struct err err = ERR_INIT;
+    OWN(json) json_t *trial = NULL;
+    begin_trial(&life, plan_a);
+    assert_ok(keep_read(life.dir, CONFIRM_FILE, &trial, &err));
+    struct plan *other = make_plan_of("n2", 2, plan_b);
+    json_t *plan = plan_to_json(other);
+    plan_free(other);
+    json_t *timer = json_deep_copy(json_object_get(json_object_get(trial, "plan"), "confirm"));
+    assert_int_equal(json_object_set_new(plan, "confirm", timer), 0);
+    assert_int_equal(json_object_set_new(trial, "plan", plan), 0);
+    assert_ok(keep_write(life.dir, CONFIRM_FILE, trial, &err));
+    restart(&life, "boot");
+    assert_int_equal(reconcile_standing(life.r)->generation, 1);
+    assert_int_equal(count_files(life.dir, "confirm.json.corrupt-"), 1);
+    end(&life);
+}
+
 static void a_trial_outlives_a_good_plan_that_was_lost(void **state)
 {
     (void)state;
@@ -792,6 +813,7 @@ int main(void)
         cmocka_unit_test(killed_anywhere_in_a_second_trial_the_node_is_whole),
         cmocka_unit_test(killed_on_the_way_back_and_rebooted_the_node_does_not_go_forward),
         cmocka_unit_test(files_that_do_not_read_back_are_set_aside),
+        cmocka_unit_test(a_trial_with_the_plan_of_another_node_is_set_aside),
         cmocka_unit_test(a_trial_outlives_a_good_plan_that_was_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

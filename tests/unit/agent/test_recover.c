@@ -337,6 +337,30 @@ static void a_plan_of_another_node_is_set_aside(void **state)
     end(&life);
 }
 
+/* The state folder of an image that many nodes begin with. */
+static void a_journal_of_another_node_is_set_aside(void **state)
+{
+    (void)state;
+    struct life life;
+    begin(&life);
+    assert_true(apply(&life, 1, plan_a));
+    char *before = picture(life.dp);
+    life.kill_at = life.asked + 8;
+    assert_false(apply(&life, 2, plan_b));
+    assert_true(kept(life.dir, JOURNAL_FILE));
+    struct err err = ERR_INIT;
+    OWN(json) json_t *journal = NULL;
+    assert_ok(keep_read(life.dir, JOURNAL_FILE, &journal, &err));
+    assert_int_equal(json_object_set_new(journal, "node", json_string("n2")), 0);
+    assert_ok(keep_write(life.dir, JOURNAL_FILE, journal, &err));
+    assert_true(restart(&life, 0)); /* and what stands is put back */
+    assert_false(kept(life.dir, JOURNAL_FILE));
+    assert_int_equal(count_files(life.dir, "journal.json.corrupt-"), 1);
+    assert_picture(life.dp, before);
+    end(&life);
+    free(before);
+}
+
 static void a_journal_that_cannot_be_undone_is_stuck_and_stays(void **state)
 {
     (void)state;
@@ -376,6 +400,7 @@ int main(void)
         cmocka_unit_test(corrupt_files_are_set_aside),
         cmocka_unit_test(a_journal_cut_anywhere_is_set_aside),
         cmocka_unit_test(a_plan_of_another_node_is_set_aside),
+        cmocka_unit_test(a_journal_of_another_node_is_set_aside),
         cmocka_unit_test(a_journal_that_cannot_be_undone_is_stuck_and_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
