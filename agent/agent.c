@@ -435,6 +435,7 @@ void agent_free(struct agent *agent)
         reconcile_save_left(agent->reconcile, true);
     reconcile_free(agent->reconcile);
     outbox_release(&agent->outbox);
+    json_decref(agent->owed_state);
     free(agent);
 }
 
@@ -459,6 +460,7 @@ enum err_code agent_start(struct agent *agent, struct err *err)
         agent->link->ops->start(agent->link, &events);
         agent->started = true;
         agent_tell_inventory(agent);
+        agent_tell_owed_state(agent);
         agent_tell_chains(agent);
         if (outbox_first(&agent->outbox) != NULL)
             agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * agent/agent_private.h - the object behind agent.h, shared by agent.c (when), trial.c (the timer
- * of a plan on trial), gap.c (how long nothing was in force) and tell.c (what is told to the server
- * and the log).
+ * agent/agent_private.h - the object behind agent.h, shared by agent.c (when), tell.c (what is told
+ * to the server and the log) and a file for each other thing that an agent does: trial.c (the timer
+ * of a plan on trial), gap.c, hardware.c, marking.c, telemetry.c, firmware.c and reboot_look.c.
  */
 
 #include "agent/agent.h"
@@ -71,6 +71,7 @@ struct agent {
         char observed[DIGEST_TEXT_MAX];
         char print[DIGEST_TEXT_MAX]; /* of result and problem too */
     } told;                          /* what the server heard last */
+    json_t *owed_state;              /* owned; seen before the link began; NULL = none */
     char chains[DIGEST_TEXT_MAX];    /* of the report of marks told last; "" = none */
     char refused[DIGEST_TEXT_MAX];   /* of the bytes of the last body that was no plan of ours */
     char inventory[DIGEST_TEXT_MAX]; /* identity of the last one told; "" = owed */
@@ -92,6 +93,8 @@ void agent_gap_look(struct agent *agent, struct outcome *outcome);
 /* Logs the outcome, keeps its receipt for the server, sends the state. `retried`: not what the
  * server heard last already. */
 void agent_tell(struct agent *agent, struct outcome *outcome, bool retried);
+/* The link began: sends the state that a pass before it found. */
+void agent_tell_owed_state(struct agent *agent);
 
 /* Drift was repaired: too often in too short a time pauses the repairs and says so. */
 void agent_count_fight(struct agent *agent, struct receipt *receipt);

@@ -127,6 +127,15 @@ static bool is_stale_news(const struct agent *agent, const struct outcome *outco
            strcmp(now->observed, last->observed) == 0;
 }
 
+void agent_tell_owed_state(struct agent *agent)
+{
+    if (agent->owed_state == NULL || !agent->started)
+        return;
+    agent->link->ops->state(agent->link, agent->owed_state);
+    json_decref(agent->owed_state);
+    agent->owed_state = NULL;
+}
+
 void agent_tell(struct agent *agent, struct outcome *outcome, bool retried)
 {
     struct told now;
@@ -139,8 +148,11 @@ void agent_tell(struct agent *agent, struct outcome *outcome, bool retried)
     agent->told = now;
     log_receipt(agent, outcome->receipt);
     keep_receipt(agent, outcome->receipt);
-    if (outcome->state != NULL && agent->started)
-        agent->link->ops->state(agent->link, outcome->state);
+    if (outcome->state == NULL)
+        return;
+    json_decref(agent->owed_state);
+    agent->owed_state = json_incref(outcome->state);
+    agent_tell_owed_state(agent);
 }
 
 void agent_count_fight(struct agent *agent, struct receipt *receipt)

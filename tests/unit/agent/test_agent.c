@@ -244,6 +244,24 @@ static void drift_is_seen_by_its_event_repaired_and_told(void **state)
     site_close(&site);
 }
 
+static void a_deviation_seen_at_the_start_is_told_with_its_state(void **state)
+{
+    (void)state;
+    struct site site;
+    struct err err = ERR_INIT;
+    site_open(&site);
+    good_plan(&site);
+    assert_int_equal(site.states, 0);
+    sleep_agent(&site);
+    assert_ok(dp_sim_fault(site.dp, "ignore:link.mtu", &err));
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    wake(&site);
+    assert_string_not_equal(json_string_value(json_object_get(site.receipt, "observed")),
+                            json_string_value(json_object_get(site.receipt, "digest")));
+    assert_int_equal(site.states, 1); /* once, although the pass came before the link */
+    site_close(&site);
+}
+
 static void observe_only_drift_is_told_once_and_not_repaired(void **state)
 {
     (void)state;
@@ -539,6 +557,7 @@ int main(void)
         cmocka_unit_test(marks_are_followed_at_each_check_and_told_when_they_change),
         cmocka_unit_test(a_failed_plan_is_known_and_tried_again_on_reload),
         cmocka_unit_test(drift_is_seen_by_its_event_repaired_and_told),
+        cmocka_unit_test(a_deviation_seen_at_the_start_is_told_with_its_state),
         cmocka_unit_test(observe_only_drift_is_told_once_and_not_repaired),
         cmocka_unit_test(a_fight_is_paused_and_said),
         cmocka_unit_test(slow_drift_is_no_fight),
