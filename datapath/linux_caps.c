@@ -7,11 +7,31 @@
 #include <string.h>
 
 #include "datapath/linux_devlink.h"
+#include "datapath/linux_inventory.h"
 #include "datapath/nl/ethtool_tune.h"
-#include "datapath/sys/roce_tos.h"
+#include "datapath/sys/roce_tos_aside.h"
 #include "datapath/sys/sys.h"
 
 #define FUNCTIONS_MAX 256 /* of a device (PCI: 255) */
+
+/* Aside: rdma_cm's lock may be held by a device that does not come back. What was known before it
+ * hung still holds: another inventory would be another plan. */
+static void put_tos(struct dp_linux *dp, const struct dp_port *port, const struct linux_rdma *rdma,
+                    json_t *caps)
+{
+    struct roce_tos tos;
+    enum err_code code = ERR_UNSUPPORTED;
+    if (rdma->device[0] != '\0') {
+        const struct roce_tos_port at = {
+            .root = dp->root, .device = rdma->device, .port = rdma->port};
+        code = roce_tos_ask(dp->aside, &at, NULL, &tos, LINUX_FILES_MS, NULL);
+    }
+    if (code != ERR_UNAVAILABLE)
+        linux_kept_put(dp, port, "roce_tos", json_boolean(code == ERR_OK));
+    json_t *known = linux_kept_get(dp, port, "roce_tos");
+    if (known != NULL)
+        json_object_set(caps, "roce_tos", known);
+}
 
 static void put_cc(const struct dp_linux *dp, const struct dp_port *port,
                    const struct linux_rdma *rdma, json_t *caps)
@@ -129,11 +149,9 @@ void linux_device_caps(struct dp_linux *dp, struct nlx *genl, const struct dp_po
                        const struct rdma_list *list, json_t *caps)
 {
     struct linux_rdma rdma = {.port = 0};
-    struct roce_tos tos;
     struct dcbx_value dcbx;
-    bool has_tos = linux_rdma_in(list, port->ifindex, &rdma) &&
-                   roce_tos_get(dp->root, rdma.device, rdma.port, &tos, NULL) == ERR_OK;
-    json_object_set_new(caps, "roce_tos", json_boolean(has_tos));
+    (void)linux_rdma_in(list, port->ifindex, &rdma); /* none: its name stays "" */
+    put_tos(dp, port, &rdma, caps);
     if (linux_dcbx(dp, port, &dcbx, NULL) == ERR_OK)
         json_object_set_new(caps, "dcbx_agent", json_string(dcbx.agent));
     put_cc(dp, port, &rdma, caps);

@@ -22,8 +22,8 @@ bool linux_aside(struct linux_inventory *job, const char *subject, const struct 
 
 /*
  * What does not change while a device stays and nothing is announced, and is slow to read: "vpd",
- * "module". Forgotten when an inventory is taken after an announcement (or a lost one). Borrowed;
- * NULL = not read yet.
+ * "module", or was known before the device hung: "roce_tos". Forgotten when an inventory is taken
+ * after an announcement (or a lost one). Borrowed; NULL = not read yet.
  */
 json_t *linux_kept_get(const struct dp_linux *dp, const struct dp_port *port, const char *what);
 /* Takes over value. */

@@ -66,9 +66,22 @@ struct look {
     json_t *vpd;                        /* owned; NULL: to be read, out */
     json_t *facts;                      /* owned, out */
     struct ethtool_drvinfo_text driver; /* out; empty = unknown */
+    int64_t speed_bps;                  /* out; -1 = unknown */
 };
 
-/* The old ioctl takes the same lock as every change of a link. */
+/* By sysfs, for drivers that ethtool netlink does not ask. */
+static int64_t speed_of(const char *root, const char *sysfs)
+{
+    char path[DP_SYSFS_MAX + 16], text[24];
+    snprintf(path, sizeof(path), "%s/speed", sysfs);
+    if (sys_read(root, path, text, sizeof(text), NULL) != ERR_OK)
+        return -1;
+    long mbps = strtol(text, NULL, 10);
+    return mbps > 0 && mbps < INT32_MAX ? mbps * INT64_C(1000000) : -1;
+}
+
+/* The old ioctl and the speed take the same lock as every change of a link (net/core/net-sysfs.c:
+ * speed_show() begins anew until it has it). */
 static void look_run(void *arg)
 {
     struct look *look = arg;
@@ -83,6 +96,7 @@ static void look_run(void *arg)
     json_decref(netdev);
     if (ethtool_driver(look->ifname, &look->driver, NULL) != ERR_OK)
         look->driver = (struct ethtool_drvinfo_text){.driver = ""};
+    look->speed_bps = speed_of(look->root, look->sysfs);
 }
 
 static void look_release(void *arg)
@@ -93,9 +107,9 @@ static void look_release(void *arg)
     free(look);
 }
 
-/* Puts the facts into the port. */
+/* Puts the facts into the port; what goes on from here is unknown when the device hangs. */
 static void put_facts(struct linux_inventory *job, const struct dp_port *port, json_t *object,
-                      struct ethtool_drvinfo_text *out_driver)
+                      struct ethtool_drvinfo_text *out_driver, int64_t *out_speed_bps)
 {
     struct look *look = calloc(1, sizeof(*look));
     if (look == NULL)
@@ -111,6 +125,7 @@ static void put_facts(struct linux_inventory *job, const struct dp_port *port, j
     json_object_update(object, look->vpd);
     linux_kept_put(job->dp, port, "vpd", json_incref(look->vpd));
     *out_driver = look->driver;
+    *out_speed_bps = look->speed_bps;
     look_release(look);
 }
 
@@ -166,9 +181,9 @@ static void put_firmware(struct linux_inventory *job, const struct dp_port *port
 
 /* Link ---------------------------------------------------------------------------------------- */
 
-static void put_link(struct linux_inventory *job, const struct dp_port *port, json_t *object)
+static void put_link(struct linux_inventory *job, const struct dp_port *port, int64_t speed_bps,
+                     json_t *object)
 {
-    char path[DP_SYSFS_MAX + 16], text[24];
     struct ethtool_link link = {.speed_bps = -1, .autoneg = -1, .lanes = -1};
     json_t *part = json_object_get(object, "link");
     if (job->genl == NULL || ethtool_link(job->genl, port->ifname, &link, NULL) != ERR_OK)
@@ -177,12 +192,7 @@ static void put_link(struct linux_inventory *job, const struct dp_port *port, js
         fact_bool(part, "autoneg", link.autoneg == 1);
     if (part != NULL)
         fact_int(part, "lanes", link.lanes, 1);
-    snprintf(path, sizeof(path), "%s/speed", port->sysfs);
-    if (link.speed_bps <= 0 && sys_read(job->dp->root, path, text, sizeof(text), NULL) == ERR_OK) {
-        long mbps = strtol(text, NULL, 10);
-        link.speed_bps = mbps > 0 && mbps < INT32_MAX ? mbps * INT64_C(1000000) : -1;
-    }
-    fact_int(object, "speed_bps", link.speed_bps, 1);
+    fact_int(object, "speed_bps", link.speed_bps > 0 ? link.speed_bps : speed_bps, 1);
     /* More than 65535 (the loopback's 65536) is no MTU of a NIC. */
     if (port->mtu_bytes <= UINT16_MAX)
         fact_int(object, "mtu_bytes", port->mtu_bytes, 68);
@@ -271,17 +281,18 @@ static json_t *representors_json(const struct dp_linux *dp, const struct dp_port
 json_t *linux_inventory_port(struct linux_inventory *job, const struct dp_port *port)
 {
     struct ethtool_drvinfo_text driver = {.driver = ""};
+    int64_t speed_bps = -1;
     json_t *object = json_pack("{s:s,s:s}", "id", port->id, "ifname", port->ifname);
     if (object == NULL)
         return NULL;
-    put_facts(job, port, object, &driver);
+    put_facts(job, port, object, &driver, &speed_bps);
     put_firmware(job, port, &driver, object);
     const struct rdma_device *device = linux_inventory_rdma_of(job, port);
     if (device != NULL) {
         fact_text(object, "rdma_device", device->name);
         fact_bool(object, "rdma_software", linux_rdma_is_software(job->dp, device->name));
     }
-    put_link(job, port, object);
+    put_link(job, port, speed_bps, object);
     put_fec(job, port, object);
     put_clock(job, port, object);
     put_module(job, port, object);

@@ -20,7 +20,8 @@
 
 /* What the other thread works with: all of it its own. */
 struct job {
-    char device[RDMA_NAME_SIZE], source[ADDRESS_SIZE];
+    char device[RDMA_NAME_SIZE], ifname[IFNAME_SIZE], source[ADDRESS_SIZE];
+    int family; /* of all addresses */
     char addresses[VERBS_PING_MAX][ADDRESS_SIZE];
     struct verbs_ping peers[VERBS_PING_MAX];
     struct verbs_pinged *pinged;
@@ -29,40 +30,6 @@ struct job {
     enum err_code code;
     struct err err;
 };
-
-static void job_run(void *arg)
-{
-    struct job *job = arg;
-    const struct verbs_ping_from from = {.device = job->device, .address = job->source};
-    job->code = verbs_ping(&from, job->peers, job->count, job->wait_ms, &job->pinged, &job->err);
-}
-
-static void job_release(void *arg)
-{
-    verbs_ping_end(((struct job *)arg)->pinged);
-    free(arg);
-}
-
-/* Taking requests back is another job of the same key: the answers do not wait for it, the next
- * question does. */
-static void end_run(void *arg)
-{
-    verbs_ping_end(arg);
-}
-
-/* Its thread has freed it. Of a job that was refused (no memory, no thread) the requests stay for
- * as long as the agent runs: nothing here may hang. */
-static void end_release(void *arg)
-{
-    (void)arg;
-}
-
-static void end(struct dp_linux *dp, const char *key, struct verbs_pinged *pinged)
-{
-    const struct aside_job aside = {.run = end_run, .release = end_release, .arg = pinged};
-    if (pinged != NULL && aside_run(dp->aside, key, &aside, END_MS, NULL) != ERR_OK)
-        return; /* it goes on without us */
-}
 
 static const void *bytes_of(const struct sockaddr *address, int family)
 {
@@ -93,6 +60,44 @@ static enum err_code source_of(const char *ifname, int family, char out[ADDRESS_
                                     family == AF_INET ? "IPv4" : "IPv6");
 }
 
+/* A list of addresses begins with one of links, which waits for whoever changes a link. */
+static void job_run(void *arg)
+{
+    struct job *job = arg;
+    const struct verbs_ping_from from = {.device = job->device, .address = job->source};
+    job->code = source_of(job->ifname, job->family, job->source, &job->err);
+    if (job->code == ERR_OK)
+        job->code =
+            verbs_ping(&from, job->peers, job->count, job->wait_ms, &job->pinged, &job->err);
+}
+
+static void job_release(void *arg)
+{
+    verbs_ping_end(((struct job *)arg)->pinged);
+    free(arg);
+}
+
+/* Taking requests back is another job of the same key: the answers do not wait for it, the next
+ * question does. */
+static void end_run(void *arg)
+{
+    verbs_ping_end(arg);
+}
+
+/* Its thread has freed it. Of a job that was refused (no memory, no thread) the requests stay for
+ * as long as the agent runs: nothing here may hang. */
+static void end_release(void *arg)
+{
+    (void)arg;
+}
+
+static void end(struct dp_linux *dp, const char *key, struct verbs_pinged *pinged)
+{
+    const struct aside_job aside = {.run = end_run, .release = end_release, .arg = pinged};
+    if (pinged != NULL && aside_run(dp->aside, key, &aside, END_MS, NULL) != ERR_OK)
+        return; /* it goes on without us */
+}
+
 static enum err_code job_new(const struct dp_port *port, const struct dp_peer *peers, size_t count,
                              struct job **out, struct err *err)
 {
@@ -110,12 +115,8 @@ static enum err_code job_new(const struct dp_port *port, const struct dp_peer *p
         text_copy(job->addresses[i], ADDRESS_SIZE, peers[i].address);
         job->peers[i].address = job->addresses[i];
     }
-    code = source_of(port->ifname, strchr(peers[0].address, ':') == NULL ? AF_INET : AF_INET6,
-                     job->source, err);
-    if (code != ERR_OK) {
-        free(job);
-        return code;
-    }
+    text_copy(job->ifname, sizeof(job->ifname), port->ifname);
+    job->family = strchr(peers[0].address, ':') == NULL ? AF_INET : AF_INET6;
     *out = job;
     return ERR_OK;
 }

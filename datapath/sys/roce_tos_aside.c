@@ -1,5 +1,6 @@
 /*
- * datapath/sys/roce_tos_aside.c - see roce_tos_aside.h. Called by knob_roce_tos.c.
+ * datapath/sys/roce_tos_aside.c - see roce_tos_aside.h. Called by knob_roce_tos.c and
+ * linux_caps.c.
  */
 #include "datapath/sys/roce_tos_aside.h"
 
