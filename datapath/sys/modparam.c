@@ -15,7 +15,7 @@
 #include "datapath/sys/modparam_text.h"
 #include "datapath/sys/watch.h"
 
-#define FILES_MAX 256
+#define INDEX_MAX (4 * 1024 * 1024) /* of a list that depmod made */
 
 static bool name_is_valid(const char *text, size_t len)
 {
@@ -71,8 +71,8 @@ static int is_conf(const struct dirent *entry)
 }
 
 /* modprobe reads the folder in the order of names, and the last value counts. */
-static void find_next(const char *root, const struct modparam_name *name,
-                      struct modparam_state *out)
+static enum err_code find_next(const char *root, const struct modparam_name *name,
+                               struct modparam_state *out, struct err *err)
 {
     char folder[SYS_PATH_MAX], path[SYS_PATH_MAX + 256];
     struct dirent **entries;
@@ -83,7 +83,8 @@ static void find_next(const char *root, const struct modparam_name *name,
         OWN(str) char *text = NULL;
         size_t len;
         snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
-        if (i < FILES_MAX && file_read(path, MODPARAM_FILE_MAX, &text, &len, NULL) == ERR_OK &&
+        if (count <= MODPARAM_FILES_MAX &&
+            file_read(path, MODPARAM_FILE_MAX, &text, &len, NULL) == ERR_OK &&
             modparam_find(text, "options", name, out->next, sizeof(out->next))) {
             out->has_next = true;
             out->next_is_ours = strcmp(entries[i]->d_name, "stellar.conf") == 0;
@@ -92,6 +93,10 @@ static void find_next(const char *root, const struct modparam_name *name,
     }
     if (count >= 0)
         free(entries);
+    return count <= MODPARAM_FILES_MAX
+               ? ERR_OK
+               : err_set(err, ERR_LIMIT, MODPARAM_FOLDER " holds more than %d files",
+                         MODPARAM_FILES_MAX);
 }
 
 /* Loaded, built in, or named in the index that depmod makes. */
@@ -109,7 +114,7 @@ static bool module_is_known(const char *root, const char *module)
         snprintf(path, sizeof(path), "%s/lib/modules/%s/%s", root, kernel.release, lists[i]);
         OWN(str) char *text = NULL;
         size_t len;
-        if (file_read(path, 4 * 1024 * 1024, &text, &len, NULL) == ERR_OK &&
+        if (file_read(path, INDEX_MAX, &text, &len, NULL) == ERR_OK &&
             modparam_listed(text, module))
             return true;
     }
@@ -125,17 +130,18 @@ enum err_code modparam_get(const char *root, const struct modparam_name *name,
         return code;
     char path[SYS_PATH_MAX];
     live_path(name, path);
-    *out = (struct modparam_state){0};
-    out->module_known = module_is_known(root, name->module);
-    out->has_live = sys_read(root, path, out->live, sizeof(out->live), NULL) == ERR_OK;
-    out->live_writable = out->has_live && sys_is_writable(root, path);
-    out->has_persisted =
-        modparam_find(text, "options", name, out->persisted, sizeof(out->persisted));
-    find_next(root, name, out);
+    struct modparam_state is = {0};
+    is.module_known = module_is_known(root, name->module);
+    is.has_live = sys_read(root, path, is.live, sizeof(is.live), NULL) == ERR_OK;
+    is.live_writable = is.has_live && sys_is_writable(root, path);
+    is.has_persisted = modparam_find(text, "options", name, is.persisted, sizeof(is.persisted));
+    code = find_next(root, name, &is, err);
     /* People write these files: a byte that no document can hold must not read as no value. */
-    text_clean(out->persisted, "");
-    text_clean(out->next, "");
-    return ERR_OK;
+    text_clean(is.persisted, "");
+    text_clean(is.next, "");
+    if (code == ERR_OK)
+        *out = is;
+    return code;
 }
 
 static enum err_code write_ours(const char *root, const char *text, struct err *err)

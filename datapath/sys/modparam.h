@@ -13,6 +13,7 @@
 #define MODPARAM_FILE       "/etc/modprobe.d/stellar.conf"
 #define MODPARAM_FOLDER     "/etc/modprobe.d"
 #define MODPARAM_FILE_MAX   (256 * 1024)
+#define MODPARAM_FILES_MAX  256 /* in the folder; of more nobody here can say which value counts */
 #define MODPARAM_VALUE_SIZE 256
 
 struct modparam_name {
@@ -34,6 +35,7 @@ struct modparam_state {
     char persisted[MODPARAM_VALUE_SIZE];
     char next[MODPARAM_VALUE_SIZE];
 };
+/* ERR_LIMIT over MODPARAM_FILES_MAX. */
 ERR_MUST_CHECK enum err_code modparam_get(const char *root, const struct modparam_name *name,
                                           struct modparam_state *out, struct err *err);
 

@@ -304,6 +304,23 @@ static void an_unloaded_module_is_known_by_the_index(void **state)
     assert_true(is.module_known);
 }
 
+static void a_folder_of_too_many_files_tells_no_next_value(void **state)
+{
+    (void)state;
+    struct modparam_state is = {.has_next = false};
+    struct err err = ERR_INIT;
+    char path[TEST_PATH_MAX];
+    for (int i = 0; i < MODPARAM_FILES_MAX; i++) {
+        snprintf(path, sizeof(path), MODPARAM_FOLDER "/%03d.conf", i);
+        root_file(root, path, "options solar_rdma max_sge=8\n", 0644);
+    }
+    assert_ok(modparam_get(root, &max_sge, &is, &err));
+    assert_string_equal(is.next, "8");
+    root_file(root, MODPARAM_FOLDER "/one-more.conf", "options solar_rdma max_sge=9\n", 0644);
+    assert_fails(modparam_get(root, &max_sge, &is, &err), ERR_LIMIT);
+    assert_string_equal(is.next, "8"); /* untouched */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -325,6 +342,7 @@ int main(void)
         TEST(a_later_file_overrides_ours),
         TEST(what_no_document_can_hold_is_no_absent_value),
         TEST(an_unloaded_module_is_known_by_the_index),
+        TEST(a_folder_of_too_many_files_tells_no_next_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
