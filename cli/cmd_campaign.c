@@ -126,13 +126,18 @@ static enum exit_code print_preview(struct context *context, const json_t *previ
                                           {"BOARD", "psid", false, false},
                                           {"RUNS", "from", false, false},
                                           {"WHY", "text", false, false}}};
+    static const struct view jobs = {
+        "job", {{"JOB THERE", "job", false, false}, {"TENANT", "tenant", false, false}}};
     const json_t *excluded = json_object_get(preview, "excluded");
+    const json_t *there = json_object_get(preview, "jobs");
     if (context_is_json(context))
         return view_show_json(context, preview);
     enum exit_code code = view_show(context, &taken, json_object_get(preview, "devices"));
-    if (code != EXIT_DONE || json_array_size(excluded) == 0 || context->output != OUTPUT_TABLE)
-        return code;
-    return view_show(context, &left_out, excluded);
+    if (code == EXIT_DONE && json_array_size(excluded) > 0 && context->output == OUTPUT_TABLE)
+        code = view_show(context, &left_out, excluded);
+    if (code == EXIT_DONE && json_array_size(there) > 0 && context->output == OUTPUT_TABLE)
+        code = view_show(context, &jobs, there);
+    return code;
 }
 
 /* Calls --------------------------------------------------------------------------------------- */

@@ -60,9 +60,9 @@ const struct command commands[] = {
      OPTIONS(OPTION_REASON), WORDS(1, 1), WORDS_NONE, false, cmd_rollout_rollback},
     {"campaign create", "[IMAGE]",
      "make a draft of a campaign that brings a firmware image to devices",
-     "-f gives a whole request as JSON, with windows, waves and limits; --all, --node and "
-     "--selector\n"
-     "choose the nodes. --dry-run shows the devices and makes nothing.",
+     "IMAGE is an id of `stellarctl get images`. -f gives a whole request as JSON, with windows,\n"
+     "waves, limits and activation; --all, --node and --selector choose the nodes. --dry-run\n"
+     "shows the devices and the jobs on their nodes, and makes nothing.",
      OPTIONS(OPTION_FILE, OPTION_ALL, OPTION_NODE, OPTION_SELECTOR, OPTION_MESSAGE, OPTION_REASON,
              OPTION_DRY_RUN),
      WORDS(0, 1), WORDS_NONE, false, cmd_campaign_create},

@@ -48,7 +48,10 @@ static enum err_code find_image(struct campaign_draft *draft, struct db_ro *ro, 
     enum err_code code = image_get(ro, draft->request.image, on_image, &draft->image, err);
     if (code != ERR_NOT_FOUND)
         return code;
-    err_set(err, ERR_CONFLICT, "there is no image '%.63s'; upload it first", draft->request.image);
+    err_set(err, ERR_CONFLICT,
+            "there is no image '%.63s': an image's id is wanted, as GET /v1/firmware/images has "
+            "it; upload it first if it is not there",
+            draft->request.image);
     return refuse(draft, 422, "unknown-image");
 }
 

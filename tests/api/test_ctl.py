@@ -317,6 +317,8 @@ def campaigns_are_steered(tap, server):
     rehearsed = ctl("campaign", "create", row, "--all", "--dry-run")
     tap.ok(rehearsed.returncode == DONE and "solar_rdma.0" in rehearsed.stdout and
            "2.1.8" in rehearsed.stdout, "a rehearsal shows the devices", rehearsed)
+    tap.ok(re.search(r"JOB THERE +TENANT\nnlp_job +a\n", rehearsed.stdout), "and whose jobs run there",
+           rehearsed)
     tap.equal(ctl("campaign", "create", "nothing", "--all").returncode, REFUSED, "1: no such image")
     made = ctl("campaign", "create", row, "--node", "n1", "-m", "fix")
     tap.ok(made.returncode == DONE and "campaign c-1: draft" in made.stdout and
