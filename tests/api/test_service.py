@@ -97,6 +97,10 @@ def agent(tap, args):
             proc = subprocess.Popen([os.path.join(args.objdir, "stellar-agent"), "--config", config], stderr=log, env=env)
             heard = [notify.recv(4096).decode() for _ in range(3)]
             tap.equal(sorted(set(heard)), ["READY=1", "WATCHDOG=1"], "an agent is ready, and says that it lives")
+            second = subprocess.run([os.path.join(args.objdir, "stellar-agent"), "--config", config],
+                                    capture_output=True, text=True, timeout=START_S)
+            tap.ok(second.returncode == 1 and "another agent runs on the state folder" in second.stderr,
+                   "a second one on its folder is refused and told why", second)
             proc.terminate()
             while notify.recv(4096) != b"STOPPING=1":
                 pass
