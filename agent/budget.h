@@ -9,11 +9,11 @@
  *    "subjects"?:{"digest","tries":[{"subject","count","why"?,"quarantined_us"?}]}}
  *
  * A try is a change of the node that began; it ends well (the count is 0 again) or not. After
- * BUDGET_TRIES in a row of one plan that did not, or BUDGET_BOOTS boots of the node in a row
- * after which what stands was not held for BUDGET_HOLD_NS, nothing more of it is tried. A try to
- * put back what stands that failed on one subject and was rolled back is that subject's: the others
- * go on to be put back when it has used up its own. It ends with another plan or an operator's
- * order (a plan whose `attempt` is another one).
+ * BUDGET_TRIES in a row of one plan that did not, or more than BUDGET_BOOTS boots of the node in a
+ * row after which what stands was not held for BUDGET_HOLD_NS, nothing more of it is tried. A try
+ * to put back what stands that failed on one subject and was rolled back is that subject's: the
+ * others go on to be put back when it has used up its own. It ends with another plan or an
+ * operator's order (a plan whose `attempt` is another one).
  */
 
 #include "agent/journal.h"

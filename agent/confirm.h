@@ -4,9 +4,9 @@
  * timer runs, the node goes back to its last good plan. On disk (STATE_DIR/confirm.json), so that
  * neither a crash nor a reboot loses the timer or fires it early:
  *
- *   {"version":1,"state":"armed","plan":{...,"confirm":{"rollout","timeout_s"}},
- *    "base":{"generation","digest"},"undo":[steps],"boot","deadline_ns","left_ns"}
- *   {"version":1,"state":"expired","tag"}
+ *   {"version":1,"state":"armed","node","tag","plan":{...,"confirm":{"rollout","timeout_s"}},
+ *    "base"?:{"generation","tag"},"undo":[steps],"boot","deadline_ns","left_ns"}
+ *   {"version":1,"state":"expired","node","tag"}
  *
  * The timer counts the node's boot-time clock (it runs on in suspend, and the wall clock does not
  * matter). In one boot the deadline is exact, whatever happens to the agent. The time that is left

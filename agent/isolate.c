@@ -61,7 +61,7 @@ bool isolate_refused(struct run *run)
     for (size_t i = 0; i < count; i++)
         refused += receipt->steps[i].problem[0] != '\0';
     struct plan_step *left =
-        realloc(run->left_out.items, (run->left_out.count + refused) * sizeof(*left));
+        realloc(run->left_out.items, (run->left_out.count + refused + 1) * sizeof(*left));
     struct receipt_step *told = calloc(refused + 1, sizeof(*told));
     if (left != NULL)
         run->left_out.items = left;

@@ -1,8 +1,9 @@
 #pragma once
 /*
- * agent/keep.h - the small JSON files of the state folder: plan.json (last good plan),
- * confirm.json, journal.json, receipt.json. Durable on write; a file that does not read back is set
- * aside, so that a bad disk block never stops the agent.
+ * agent/keep.h - the small JSON files of the state folder, each of its owner: plan.json (last good
+ * plan), confirm.json, journal.json, receipt.json, origin.json, budget.json, reboot.json,
+ * flash.json. Durable on write; a file that does not read back is set aside, so that a bad disk
+ * block never stops the agent.
  */
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * agent/link.h - the way to the server, as the agent sees it: four things to deliver, plans and
- * flash tasks that come. link_http is the real one; tests have their own. Nothing here blocks.
+ * agent/link.h - the way to the server, as the agent sees it: what is to be delivered, plans
+ * and flash tasks that come. link_http is the real one; tests have their own. Nothing here blocks.
  */
 
 #include <stdbool.h>

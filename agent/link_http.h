@@ -5,6 +5,8 @@
  *   GET  /v1/agent/plan?known=TAG&wait=25s      200 a plan, 204 nothing new ('+' of TAG as %2B)
  *   POST /v1/agent/receipts
  *   PUT  /v1/agent/state
+ *   PUT  /v1/agent/chains
+ *   POST /v1/nodes/NODE/telemetry
  *   GET  /v1/nodes/NODE/flash?known=TAG&wait=25s   200 a flash task, 204 nothing new, 404 a server
  *                                                  that has none: asked again slowly
  *   POST /v1/nodes/NODE/flash/TASK:report

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * agent/reconcile_private.h - the object behind reconcile.h, shared by reconcile.c (one pass) and
- * run.c (what a pass says and remembers), recover.c (its life, and what a crash left) and settle.c
- * (what is on disk once a plan stands).
+ * agent/reconcile_private.h - the object behind reconcile.h, shared by reconcile.c (one pass),
+ * look.c (what it observes), run.c (what it says and remembers), recover.c (its life, and what a
+ * crash left) and settle.c (what is on disk once a plan stands).
  */
 
 #include "agent/budget.h"

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * agent/run.h - one pass of reconcile, and what its receipt says. Shared by reconcile.c and run.c
- * alone.
+ * agent/run.h - one pass of reconcile, and what its receipt says. Shared by reconcile.c, run.c and
+ * isolate.c alone.
  */
 
 #include "agent/reconcile_private.h"

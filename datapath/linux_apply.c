@@ -50,9 +50,9 @@ static enum err_code resolve(struct dp_linux *dp, const struct plan_step *step,
 static void name_step(const struct plan_step *step, const struct dp_port *port, struct err *err)
 {
     const char *ifname = port == NULL ? "" : port->ifname;
-    (void)err_context(err, "%s%s%s%s%s %s%s%s", step->subject, *ifname == '\0' ? "" : " (", ifname,
-                      *ifname == '\0' ? "" : ")", "", step->kind->name,
-                      step->id[0] == '\0' ? "" : " ", step->id);
+    (void)err_context(err, "%s%s%s%s %s%s%s", step->subject, *ifname == '\0' ? "" : " (", ifname,
+                      *ifname == '\0' ? "" : ")", step->kind->name, step->id[0] == '\0' ? "" : " ",
+                      step->id);
 }
 
 enum err_code linux_check(struct dp *base, const struct plan_step *step, struct err *err)
