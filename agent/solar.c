@@ -4,6 +4,7 @@
 #include "agent/solar.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,11 @@ enum err_code solar_shares_new(const char *root, struct solar_shares **out, stru
     pthread_mutex_init(&s->lock, NULL);
     cond_init(&s->changed);
     s->node = node;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the loop's business */
     int error = pthread_create(&s->thread, NULL, divide, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         pthread_cond_destroy(&s->changed);
         pthread_mutex_destroy(&s->lock);
