@@ -77,8 +77,8 @@ ok(log_has("was begun already, and it still waits"), "what a reboot did not brin
 ok(calls() == ["now"], "the command was run once", calls())
 ok(site.stop() == 0, "the agent ends well")
 
-# An agent that asks: another value, which has another digest.
-asked = lab.seal(params("1024"), 2)
+# An agent that asks: another value that the loaded module (1024) does not have, so another digest.
+asked = lab.seal(params("4096"), 2)
 site.give(asked)
 site.start("solar0", options=options("00:00-00:00", "ask"))
 ok(site.holds(asked), "another value is applied", site.log())
