@@ -39,12 +39,13 @@ static enum err_code lock_state(const char *state_dir, struct err *err)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK)
         return err_set(err, ERR_CONFLICT,
                        "another agent runs on the state folder %s: stop that one, or give this one "
                        "a --state-dir of its own",
                        state_dir);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+    if (!locked)
         return err_set_errno(err, ERR_IO, errno, "cannot lock %s", path);
     keep_sweep(state_dir);
     return ERR_OK;
