@@ -36,7 +36,7 @@ static bool get(const struct dp_linux *dp, const struct dp_port *port, struct pa
     uint8_t bytes[PAGE_BYTES_MAX];
     size_t len;
     struct board board = BOARD_INIT;
-    path_of(dp, port, ".page", path);
+    path_of(dp, port, BOARD_PAGE_END, path);
     sys_watch_seen(path);
     bool found = board_open(path, BOARD_PAGE, &board, NULL) == ERR_OK &&
                  board_read(&board, bytes, sizeof(bytes), &len, NULL) == ERR_OK &&
@@ -94,7 +94,7 @@ static enum err_code put(struct dp_linux *dp, const struct dp_port *port, const 
     char path[SYS_PATH_MAX];
     uint8_t bytes[PAGE_BYTES_MAX];
     struct board board = BOARD_INIT;
-    path_of(dp, port, ".page", path);
+    path_of(dp, port, BOARD_PAGE_END, path);
     enum err_code code = make_folders(dp, err);
     if (code == ERR_OK)
         code = board_create(path, BOARD_PAGE, PAGE_BYTES_MAX, 0644, &board, err);
@@ -106,7 +106,7 @@ static enum err_code put(struct dp_linux *dp, const struct dp_port *port, const 
 
 static enum err_code drop(const struct dp_linux *dp, const struct dp_port *port, struct err *err)
 {
-    static const char *const ends[] = {".page", ".shares"};
+    static const char *const ends[] = {BOARD_PAGE_END, BOARD_SHARES_END};
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         char path[SYS_PATH_MAX];
         path_of(dp, port, ends[i], path);

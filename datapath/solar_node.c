@@ -17,22 +17,14 @@
 #include "datapath/solar/page.h"
 #include "datapath/solar/share.h"
 
-#define FOLDER_SIZE   192
-#define PATH_SIZE     512
-#define LIST_NS       INT64_C(200000000) /* between looks at which pages there are */
-#define GONE_NS       INT64_C(100000000) /* one that did not report for so long does not count */
-#define RATE_PART     4                  /* of a new measurement in the rate */
-#define NS_BITS       8e9
-#define REPORT_SUFFIX ".report"
-#define PAGE_SUFFIX   ".page"
+#define FOLDER_SIZE 192
+#define PATH_SIZE   512
+#define LIST_NS     INT64_C(200000000) /* between looks at which pages there are */
+#define GONE_NS     INT64_C(100000000) /* one that did not report for so long does not count */
+#define RATE_PART   4                  /* of a new measurement in the rate */
+#define NS_BITS     8e9
 
 /* Reports ------------------------------------------------------------------------------------- */
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), n = strlen(end);
-    return len > n && strcmp(text + len - n, end) == 0;
-}
 
 /* A process holds a lock on its file while it lives. */
 static bool is_left(const struct board *board)
@@ -69,7 +61,7 @@ static size_t reports_of_job(const char *folder, uint32_t label, solar_report_fn
     DIR *dir = opendir(folder);
     for (struct dirent *entry;
          dir != NULL && looked < SOLAR_NODE_FILES_MAX && (entry = readdir(dir)) != NULL;) {
-        if (!ends_with(entry->d_name, REPORT_SUFFIX) ||
+        if (!board_has_end(entry->d_name, BOARD_REPORT_END) ||
             snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= (int)sizeof(path))
             continue;
         looked++;
@@ -188,13 +180,13 @@ static bool is_listed(const struct solar_node *node, const char *name, size_t le
 static void add_port(struct solar_node *node, const char *file)
 {
     struct line *port = &node->ports[node->port_count];
-    size_t len = strlen(file) - strlen(PAGE_SUFFIX);
+    size_t len = strlen(file) - strlen(BOARD_PAGE_END);
     char path[PATH_SIZE];
     if (len >= sizeof(port->name) || is_listed(node, file, len))
         return;
     *port = (struct line){.page_board = BOARD_INIT, .shares = BOARD_INIT};
     memcpy(port->name, file, len);
-    path_of(node, port, PAGE_SUFFIX, path);
+    path_of(node, port, BOARD_PAGE_END, path);
     if (board_open(path, BOARD_PAGE, &port->page_board, NULL) == ERR_OK)
         node->port_count++;
 }
@@ -203,14 +195,14 @@ static void list_ports(struct solar_node *node)
 {
     char path[PATH_SIZE];
     for (size_t i = node->port_count; i > 0; i--) {
-        path_of(node, &node->ports[i - 1], PAGE_SUFFIX, path);
+        path_of(node, &node->ports[i - 1], BOARD_PAGE_END, path);
         if (board_is_replaced(&node->ports[i - 1].page_board, path))
             drop_port(node, i - 1);
     }
     DIR *dir = opendir(node->folder);
     for (struct dirent *entry;
          dir != NULL && node->port_count < SOLAR_NODE_PORTS_MAX && (entry = readdir(dir)) != NULL;)
-        if (ends_with(entry->d_name, PAGE_SUFFIX))
+        if (board_has_end(entry->d_name, BOARD_PAGE_END))
             add_port(node, entry->d_name);
     if (dir != NULL)
         closedir(dir);
@@ -286,7 +278,7 @@ static void divide(struct solar_node *node, struct line *port)
     if (count == 0)
         return;
     share_divide(&port->page, node->shares, count);
-    path_of(node, port, ".shares", path);
+    path_of(node, port, BOARD_SHARES_END, path);
     if (port->shares.fd >= 0 && board_is_replaced(&port->shares, path))
         board_release(&port->shares);
     if (port->shares.fd < 0 &&

@@ -103,8 +103,7 @@ static enum err_code open_file(const char *path, int flags, struct board *out, s
         return err_set(err, ERR_INVALID, "%s is no board", path);
     out->device = st.st_dev;
     out->inode = st.st_ino;
-    uint64_t newest;
-    return board_head(head, out->kind, &out->room, &newest, err);
+    return board_head(head, out->kind, &out->room, &out->newest, err);
 }
 
 void board_release(struct board *board)
@@ -118,6 +117,7 @@ enum err_code board_open(const char *path, enum board_kind kind, struct board *o
 {
     struct board board = {.fd = -1, .kind = kind};
     enum err_code code = open_file(path, O_RDONLY, &board, err);
+    board.newest = 0; /* nothing of it was read */
     if (code == ERR_OK)
         *out = board;
     else
@@ -131,13 +131,9 @@ static bool take_over(const char *path, enum board_kind kind, uint32_t room, mod
 {
     struct board board = {.fd = -1, .kind = kind};
     struct stat st;
-    uint8_t head[BOARD_HEAD_SIZE];
-    uint32_t has;
     bool fits = open_file(path, O_RDWR, &board, NULL) == ERR_OK && board.room == room &&
                 fstat(board.fd, &st) == 0 && st.st_uid == geteuid() &&
                 (st.st_mode & 07777) == mode && st.st_size == file_size(room) &&
-                read_all(board.fd, head, sizeof(head), 0) &&
-                board_head(head, kind, &has, &board.newest, NULL) == ERR_OK &&
                 board.newest < UINT64_MAX / 2;
     if (fits)
         *out = board;
@@ -261,4 +257,10 @@ enum err_code board_read(struct board *board, void *out, size_t room, size_t *ou
     if (code == ERR_OK)
         memcpy(out, (uint8_t *)slot + BOARD_SLOT_HEAD, *out_len);
     return code;
+}
+
+bool board_has_end(const char *name, const char *end)
+{
+    size_t len = strlen(name), n = strlen(end);
+    return len > n && strcmp(name + len - n, end) == 0;
 }

@@ -69,3 +69,10 @@ ERR_MUST_CHECK enum err_code board_head(const uint8_t head[BOARD_HEAD_SIZE], enu
 /* Of a slot of BOARD_SLOT_HEAD + room bytes that should hold this generation. */
 ERR_MUST_CHECK enum err_code board_slot(const uint8_t *slot, uint32_t room, uint64_t generation,
                                         size_t *out_len, struct err *err);
+
+/* Ends of the files' names in the folder of the node (control.h). */
+#define BOARD_PAGE_END   ".page"
+#define BOARD_SHARES_END ".shares"
+#define BOARD_REPORT_END ".report"
+/* The name has that end, and something before it. */
+bool board_has_end(const char *name, const char *end);

@@ -19,9 +19,8 @@
 #include "datapath/solar/report.h"
 #include "datapath/solar/share.h"
 
-#define PATH_SIZE   512
-#define PAGE_SUFFIX ".page"
-#define MICRO       1e6
+#define PATH_SIZE 512
+#define MICRO     1e6
 
 _Static_assert(CONTROL_LABELS_MAX == ARBITER_LABELS_MAX, "all labels of a context");
 _Static_assert(PAGE_IFNAME_SIZE == IF_NAMESIZE, "names of interfaces");
@@ -184,7 +183,7 @@ static bool take_page(struct control *control, const char *name)
 {
     struct board board = BOARD_INIT;
     struct page page;
-    size_t len, stem = strlen(name) - strlen(PAGE_SUFFIX);
+    size_t len, stem = strlen(name) - strlen(BOARD_PAGE_END);
     snprintf(control->page_path, PATH_SIZE, "%s/%s", control->folder, name);
     if (board_open(control->page_path, BOARD_PAGE, &board, NULL) != ERR_OK)
         return false;
@@ -194,18 +193,13 @@ static bool take_page(struct control *control, const char *name)
         board_release(&board);
         return false;
     }
-    snprintf(control->shares_path, PATH_SIZE, "%s/%.*s.shares", control->folder, (int)stem, name);
+    snprintf(control->shares_path, PATH_SIZE, "%s/%.*s" BOARD_SHARES_END, control->folder,
+             (int)stem, name);
     board_release(&control->page_board);
     control->page_board = board;
     control->page = page;
     control->has_page = true;
     return true;
-}
-
-static bool is_page(const char *name)
-{
-    size_t len = strlen(name), end = strlen(PAGE_SUFFIX);
-    return len > end && strcmp(name + len - end, PAGE_SUFFIX) == 0;
 }
 
 static void find_page(struct control *control)
@@ -217,7 +211,7 @@ static void find_page(struct control *control)
     int looked = 0;
     for (struct dirent *entry;
          dir != NULL && !found && looked++ < CONTROL_FILES_MAX && (entry = readdir(dir)) != NULL;)
-        found = is_page(entry->d_name) && take_page(control, entry->d_name);
+        found = board_has_end(entry->d_name, BOARD_PAGE_END) && take_page(control, entry->d_name);
     if (dir != NULL)
         closedir(dir);
     if (found || had)
@@ -314,8 +308,8 @@ static void fill_report(struct control *control, size_t index, int64_t now_ns)
 /* The lock goes with the process, whatever ends it. */
 static void open_report(struct control *control, struct told *told, size_t index)
 {
-    snprintf(told->path, PATH_SIZE, "%s/jobs/%u/%016llx.report", control->folder, told->label,
-             (unsigned long long)(control->process + index));
+    snprintf(told->path, PATH_SIZE, "%s/jobs/%u/%016llx" BOARD_REPORT_END, control->folder,
+             told->label, (unsigned long long)(control->process + index));
     if (told->board.fd >= 0 && !board_is_replaced(&told->board, told->path))
         return;
     board_release(&told->board);
