@@ -138,6 +138,27 @@ void judge_mtu(struct evidence_job *job, size_t line, uint64_t active, uint64_t 
                     (unsigned long long)active, (unsigned long long)max);
 }
 
+void netdev_subject(struct evidence_job *job, const char *const options[])
+{
+    char name[64];
+    while (*options != NULL && !job_netdev(job, *options, name, sizeof(name)))
+        options++;
+    if (*options != NULL)
+        job_subject(job, "netdev %s", name);
+    else
+        job_subject(job, "netdev");
+}
+
+bool netdev_headline(struct evidence_job *job, size_t i, const char *words)
+{
+    struct slice netdev;
+    if (!slice_after(job_line(job, i), words, &netdev) || netdev.len == 0)
+        return false;
+    netdev.len -= slice_ends(netdev, ":") ? 1 : 0;
+    job_subject(job, "netdev %.*s", (int)netdev.len, netdev.at);
+    return true;
+}
+
 void fact_name(const char *prefix, struct slice key, const char *suffix,
                char out[EVIDENCE_NAME_MAX])
 {

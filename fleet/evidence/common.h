@@ -28,6 +28,14 @@ bool devlink_placeholder(struct slice serial);
 /* "mtu 1024" of an RDMA port whose other side is Ethernet and whose device is hardware. */
 void judge_mtu(struct evidence_job *job, size_t line, uint64_t active, uint64_t max);
 
+/* Subject "netdev NAME" by the command's word behind one of the options (NULL-terminated), or by
+ * the heading above; "netdev" where nobody says it. */
+void netdev_subject(struct evidence_job *job, const char *const options[]);
+
+/* The same by a line "Pause parameters for eth0:"; `words` is what stands before the name. False:
+ * another line. */
+bool netdev_headline(struct evidence_job *job, size_t i, const char *words);
+
 /* PREFIX_KEY and the suffix, lower case, what is neither letter nor digit as one underscore:
  * "ring", "RX Mini", "_max": "ring_rx_mini_max". A long key is cut. */
 void fact_name(const char *prefix, struct slice key, const char *suffix,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fleet/evidence/common.h"
 #include "fleet/evidence/dcb_rows.h"
 #include "fleet/evidence/readers.h"
 
@@ -144,12 +145,10 @@ static bool only_pairs(struct slice rest)
 
 static size_t read(struct evidence_job *job, size_t i)
 {
-    char netdev[64], name[EVIDENCE_NAME_MAX] = "";
+    static const char *const options[] = {"dev", NULL};
+    char name[EVIDENCE_NAME_MAX] = "";
     const char *part = NULL;
-    if (job_netdev(job, "dev", netdev, sizeof(netdev)))
-        job_subject(job, "netdev %s", netdev);
-    else
-        job_subject(job, "netdev");
+    netdev_subject(job, options);
     for (; i < job->line_count; i++) {
         struct slice rest = job_line(job, i), line = rest;
         if (line.len == 0)

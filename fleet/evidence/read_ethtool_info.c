@@ -110,13 +110,9 @@ static void judge_driver(struct evidence_job *job, size_t i, struct slice driver
 
 static size_t read(struct evidence_job *job, size_t i)
 {
+    static const char *const options[] = {"--driver", "-i", NULL};
     struct slice key, value;
-    char name[64];
-    if (job_command_option(job, "--driver", name, sizeof(name)) ||
-        job_netdev(job, "-i", name, sizeof(name)))
-        job_subject(job, "netdev %s", name);
-    else
-        job_subject(job, "netdev");
+    netdev_subject(job, options);
     for (bool first = true; i < job->line_count; i++, first = false) {
         if (!row(job_line(job, i), &key, &value) || !is_key(key) ||
             (!first && slice_is(key, "driver")))
@@ -135,10 +131,12 @@ const struct evidence_reader reader_ethtool_info = {
     .read = read,
 };
 
+#define PAUSE "Pause parameters for "
+
 /* ethtool -a: "Pause parameters for eth0:", "RX:  on". */
 static bool pause_begins(const struct evidence_job *job, size_t i)
 {
-    return slice_starts(job_line(job, i), "Pause parameters for ");
+    return slice_starts(job_line(job, i), PAUSE);
 }
 
 static size_t pause_read(struct evidence_job *job, size_t i)
@@ -152,11 +150,9 @@ static size_t pause_read(struct evidence_job *job, size_t i)
         {"RX negotiated", "pause_rx_negotiated"},
         {"TX negotiated", "pause_tx_negotiated"},
     };
-    struct slice netdev, key, value;
+    struct slice key, value;
     bool statistics = false;
-    (void)slice_after(job_line(job, i), "Pause parameters for ", &netdev);
-    netdev.len -= slice_ends(netdev, ":") ? 1 : 0;
-    job_subject(job, "netdev %.*s", (int)netdev.len, netdev.at);
+    (void)netdev_headline(job, i, PAUSE);
     for (i++; row(job_line(job, i), &key, &value); i++) {
         size_t k = 0;
         if (slice_is(key, "Statistics")) { /* ethtool -I -a */

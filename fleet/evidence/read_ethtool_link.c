@@ -18,17 +18,6 @@ static bool row(struct slice line, struct slice *key, struct slice *value)
     return key->len > 0;
 }
 
-/* "Settings for eth0:" sets the subject; false: another line. */
-static bool headline(struct evidence_job *job, size_t i, const char *words)
-{
-    struct slice netdev;
-    if (!slice_after(job_line(job, i), words, &netdev) || netdev.len == 0)
-        return false;
-    netdev.len -= slice_ends(netdev, ":") ? 1 : 0;
-    job_subject(job, "netdev %.*s", (int)netdev.len, netdev.at);
-    return true;
-}
-
 /* Settings --------------------------------------------------------------------------------------
  */
 
@@ -106,7 +95,7 @@ static void put_setting(struct evidence_job *job, size_t i, struct slice key, st
 /* Rows without a colon go on with the list above them: modes of a link, names of messages. */
 static size_t settings_read(struct evidence_job *job, size_t i)
 {
-    (void)headline(job, i, SETTINGS);
+    (void)netdev_headline(job, i, SETTINGS);
     for (i++; !job_stops(job, i, NULL); i++) {
         struct slice key, value, line = job_line(job, i);
         if (line.len == 0)
@@ -160,7 +149,7 @@ static size_t fec_read(struct evidence_job *job, size_t i)
         {"corrected_bits", "fec_corrected_bits", true},
     };
     struct slice key, value;
-    (void)headline(job, i, FEC);
+    (void)netdev_headline(job, i, FEC);
     for (i++; !job_stops(job, i, NULL) && row(job_line(job, i), &key, &value); i++) {
         for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
             if (!slice_is(key, rows[k].key))
@@ -246,14 +235,9 @@ static void put_module_row(struct evidence_job *job, size_t i, struct slice key,
 
 static size_t module_read(struct evidence_job *job, size_t i)
 {
-    char netdev[64];
+    static const char *const options[] = {"-m", "--module-info", "--dump-module-eeprom", NULL};
     struct slice key, value;
-    if (job_netdev(job, "-m", netdev, sizeof(netdev)) ||
-        job_command_option(job, "--module-info", netdev, sizeof(netdev)) ||
-        job_command_option(job, "--dump-module-eeprom", netdev, sizeof(netdev)))
-        job_subject(job, "netdev %s", netdev);
-    else
-        job_subject(job, "netdev");
+    netdev_subject(job, options);
     for (bool first = true; row(job_line(job, i), &key, &value); i++, first = false) {
         if (!first && (module_begins(job, i) || job_stops(job, i, NULL)))
             break;

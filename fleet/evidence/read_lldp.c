@@ -90,15 +90,13 @@ static void put_tlv(struct evidence_job *job, size_t i, const char *side, const 
 
 static size_t tool_read(struct evidence_job *job, size_t i)
 {
-    char netdev[64], group[24] = "";
+    static const char *const options[] = {"-i", NULL};
+    char group[24] = "";
     const struct tlv *tlv = NULL;
     const char *side = job_command_has(job, " -n") ? "neighbour" : "local";
     if (job->command.len == 0)
         side = "lldp"; /* whose, nobody says */
-    if (job_netdev(job, "-i", netdev, sizeof(netdev)))
-        job_subject(job, "netdev %s", netdev);
-    else
-        job_subject(job, "netdev");
+    netdev_subject(job, options);
     for (bool first = true; first || !job_stops(job, i, NULL); i++, first = false) {
         struct slice line = job_line(job, i);
         if (slice_is(line, "End of LLDPDU TLV"))
