@@ -152,25 +152,6 @@ static double ms_of(clockid_t clock)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* From the plan in memory, as the agent has it, to the node in sync. */
-static int apply_timed(struct dp *dp, const struct plan *plan)
-{
-    OWN_STATE struct state state;
-    OWN_STEPS struct plan_steps steps = {0};
-    struct err err = ERR_INIT;
-    double wall = ms_of(CLOCK_MONOTONIC), cpu = ms_of(CLOCK_PROCESS_CPUTIME_ID);
-    state_init(&state);
-    if (dp_observe(dp, plan, &state, &err) || plan_diff(plan, &state, &steps, &err))
-        return fail("observe", &err);
-    int rc = run_steps(dp, &steps, true);
-    if (rc == 0)
-        rc = verify(dp, plan);
-    wall = ms_of(CLOCK_MONOTONIC) - wall;
-    cpu = ms_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    printf("{\"ms\":%.2f,\"cpu_ms\":%.2f}\n", wall, cpu);
-    return rc;
-}
-
 static int with_plan(struct dp *dp, const char *command, const char *path)
 {
     OWN(plan) struct plan *plan = NULL;
@@ -180,8 +161,7 @@ static int with_plan(struct dp *dp, const char *command, const char *path)
     state_init(&state);
     if (read_plan(path, &plan, &err))
         return fail("plan", &err);
-    if (strcmp(command, "apply-timed") == 0)
-        return apply_timed(dp, plan);
+    double wall = ms_of(CLOCK_MONOTONIC), cpu = ms_of(CLOCK_PROCESS_CPUTIME_ID);
     if (dp_observe(dp, plan, &state, &err))
         return fail("observe", &err);
     if (strcmp(command, "observe") == 0)
@@ -190,9 +170,15 @@ static int with_plan(struct dp *dp, const char *command, const char *path)
         return fail("diff", &err);
     if (strcmp(command, "steps") == 0)
         return print(plan_steps_to_json(&steps));
-    bool change = strcmp(command, "apply") == 0;
+    bool timed = strcmp(command, "apply-timed") == 0;
+    bool change = timed || strcmp(command, "apply") == 0;
     int rc = run_steps(dp, &steps, change);
-    return rc == 0 && change ? verify(dp, plan) : rc;
+    if (rc == 0 && change)
+        rc = verify(dp, plan);
+    if (timed) /* from the plan in memory, as the agent has it, to the node in sync */
+        printf("{\"ms\":%.2f,\"cpu_ms\":%.2f}\n", ms_of(CLOCK_MONOTONIC) - wall,
+               ms_of(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+    return rc;
 }
 
 static int watch(struct dp *dp, int seconds)
