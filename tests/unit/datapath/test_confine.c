@@ -62,8 +62,10 @@ static const struct call calls[] = {
     {"pivot_root", SYS_pivot_root, {0, 0}, true},
     {"chroot", SYS_chroot, {0}, true},
     {"ptrace", SYS_ptrace, {16, 1, 0, 0}, true},                    /* PTRACE_ATTACH to process 1 */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* the leak search reads so */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* their leak search needs it  \
+                                                                     */
     {"process_vm_readv", SYS_process_vm_readv, {1, 0, 0, 0}, true},
+    {"kill", SYS_kill, {1, 0}, false},
 #endif
     {"reboot", SYS_reboot, {0, 0, 0, 0}, true},
     {"kexec_load", SYS_kexec_load, {0, 0, 0, -1}, true},
@@ -80,7 +82,6 @@ static const struct call calls[] = {
     {"sethostname", SYS_sethostname, {0, -1}, true},
     {"execve", SYS_execve, {0, 0, 0}, false},
     {"fork", SYS_fork, {0}, false},
-    {"kill", SYS_kill, {1, 0}, false},
     {"setuid", SYS_setuid, {65534}, false},
     {"chown", SYS_chown, {0, 0, 0}, false},
     {"mknod", SYS_mknod, {0, 0, 0}, false},
