@@ -48,14 +48,9 @@ void deviation_sort(struct plan_steps *steps)
         qsort(steps->items, steps->count, sizeof(*steps->items), compare_items);
 }
 
-static bool same_value(const json_t *a, const json_t *b)
-{
-    return a == NULL || b == NULL ? a == b : json_equal(a, b) != 0;
-}
-
 static bool same_step(const struct plan_step *a, const struct plan_step *b)
 {
-    return plan_step_compare(a, b) == 0 && same_value(a->from, b->from) && same_value(a->to, b->to);
+    return plan_step_compare(a, b) == 0 && json_same(a->from, b->from) && json_same(a->to, b->to);
 }
 
 void deviation_filter(struct plan_steps *steps, const struct plan_steps *known)
@@ -155,7 +150,7 @@ enum err_code deviation_watched(const struct plan *plan, const struct state *sta
             continue;
         const struct state_knob *is = state_get(state, knob->kind, knob->subject, knob->id);
         const json_t *shown = is == NULL ? NULL : state_knob_value(is);
-        if (!same_value(shown, knob->want) && add_watched(&steps, knob, shown, err))
+        if (!json_same(shown, knob->want) && add_watched(&steps, knob, shown, err))
             return err->code;
     }
     *out = steps;

@@ -81,7 +81,7 @@ bool look_is_same(const struct plan *plan, const struct state *before, const str
         const struct state_knob *is = state_get(after, knob->kind, knob->subject, knob->id);
         const json_t *a = was == NULL ? NULL : state_knob_value(was);
         const json_t *b = is == NULL ? NULL : state_knob_value(is);
-        if (a == b || (a != NULL && b != NULL && json_equal(a, b)))
+        if (json_same(a, b))
             continue;
         err_set(why, ERR_IO, "%s %s %s is not what it was before", knob->kind->name, knob->subject,
                 knob->id);

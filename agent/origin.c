@@ -235,17 +235,12 @@ enum err_code origin_view(const struct state *origin, const struct plan *plan,
     return code;
 }
 
-static bool same_value(const json_t *a, const json_t *b)
-{
-    return a == NULL || b == NULL ? a == b : json_equal(a, b) != 0;
-}
-
 /* Whether the knob can be seen and is not what it was. */
 static bool is_owed(const struct state_knob *entry, const struct state_knob *is)
 {
     const json_t *value;
     return origin_left_why(entry->kind) == NULL && shown(entry->kind, is, &value) &&
-           !same_value(value, state_knob_value(entry));
+           !json_same(value, state_knob_value(entry));
 }
 
 static struct plan_step step_back(const struct state_knob *entry, const struct state_knob *is)
@@ -310,7 +305,7 @@ static bool is_settled(const struct state_knob *entry, const struct plan_steps *
     if (origin_left_why(entry->kind) != NULL || was_done(done, entry))
         return true;
     const json_t *value;
-    return shown(entry->kind, is, &value) && same_value(value, state_knob_value(entry));
+    return shown(entry->kind, is, &value) && json_same(value, state_knob_value(entry));
 }
 
 bool origin_forget(struct state *origin, const struct origin_plans *stand,

@@ -256,6 +256,11 @@ enum err_code json_digest(const json_t *value, char out[DIGEST_TEXT_MAX], struct
     return ERR_OK;
 }
 
+bool json_same(const json_t *a, const json_t *b)
+{
+    return a == NULL || b == NULL ? a == b : json_equal(a, b) != 0;
+}
+
 const char *json_type_name(const json_t *value)
 {
     static const char *const names[] = {"an object",     "an array", "a string", "an integer",

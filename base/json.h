@@ -50,6 +50,9 @@ ERR_MUST_CHECK enum err_code json_digest(const json_t *value, char out[DIGEST_TE
 void bytes_digest(const void *data, size_t len, char out[DIGEST_TEXT_MAX]);
 bool digest_is_valid(const char *text); /* it has the form of one */
 
+/* Equal, or both not there (NULL). */
+bool json_same(const json_t *a, const json_t *b);
+
 /* "an object", "an integer", "true", ...: for messages. */
 const char *json_type_name(const json_t *value);
 

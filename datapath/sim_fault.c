@@ -84,7 +84,7 @@ static bool has_changed(const struct dp_sim *sim, enum sim_fault_kind kind, cons
             continue;
         const json_t *is = sim_get(sim, fault->knob->name, subject, "");
         const json_t *was = sim_get_first(sim, fault->knob->name, subject, "");
-        if (is != was && (is == NULL || was == NULL || !json_equal(is, was)))
+        if (!json_same(is, was))
             return true;
     }
     return false;
