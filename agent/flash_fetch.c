@@ -154,6 +154,7 @@ static enum err_code ask(struct taking *taking, struct err *err)
         .began = on_began,
         .sink_arg = taking,
         .idle_ns = FLASH_FETCH_IDLE_S * NS_PER_S,
+        .slow_bytes = FLASH_FETCH_SLOW_BYTES,
     };
     struct http_answer answer = {0};
     enum err_code code = http_exchange(&exchange, &answer, err);

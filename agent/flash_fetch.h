@@ -11,9 +11,10 @@
 #include "agent/link.h"
 #include "fleet/flash.h"
 
-#define FLASH_FOLDER        "flash"             /* below the state folder */
-#define FLASH_FETCH_IDLE_S  30                  /* without a byte: try again */
-#define FLASH_RESERVE_BYTES (INT64_C(64) << 20) /* of the disk, left to others */
+#define FLASH_FOLDER           "flash"             /* below the state folder */
+#define FLASH_FETCH_IDLE_S     30                  /* slower than this for so long: try again */
+#define FLASH_FETCH_SLOW_BYTES 1024                /* a second */
+#define FLASH_RESERVE_BYTES    (INT64_C(64) << 20) /* of the disk, left to others */
 
 struct flash_fetch {
     const struct link_image *from;

@@ -126,7 +126,7 @@ static enum err_code set_up(struct taking *taking, struct err *err)
     if (exchange->idle_ns > 0) {
         long seconds = (long)((exchange->idle_ns - 1) / NS_PER_S) + 1;
         if (curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 0L) != CURLE_OK ||
-            curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L) != CURLE_OK ||
+            curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, exchange->slow_bytes + 1) != CURLE_OK ||
             curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, seconds) != CURLE_OK)
             return err_nomem(err);
     }

@@ -33,6 +33,7 @@ struct http_exchange {
     void (*began)(void *arg, long status);
     void *sink_arg;  /* of both */
     int64_t idle_ns; /* > 0: no deadline in all, but one without a byte, in whole seconds */
+    long slow_bytes; /* a second over idle_ns that are as good as none; 0 = none are */
 };
 
 /* Any answer is ERR_OK: look at the status. ERR_UNAVAILABLE: no answer, or it broke off; ERR_LIMIT:

@@ -12,6 +12,7 @@ static struct err err;
 static int listen_fd, port;
 static char got[8192];
 static char *reply;
+static bool drips; /* a byte each 20 ms */
 static pthread_t thread;
 
 static void *serve(void *arg)
@@ -30,7 +31,9 @@ static void *serve(void *arg)
             break;
     }
     for (size_t at = 0, all = strlen(reply); at < all;) {
-        ssize_t n = send(fd, reply + at, all - at, MSG_NOSIGNAL);
+        ssize_t n = send(fd, reply + at, drips ? 1 : all - at, MSG_NOSIGNAL);
+        if (drips)
+            usleep(20000);
         if (n <= 0)
             break;
         at += (size_t)n;
@@ -111,6 +114,21 @@ static void a_sink_takes_a_success_and_may_end_it(void **state)
     http_answer_release(&answer);
 }
 
+static void fifty_bytes_a_second_are_as_good_as_none(void **state)
+{
+    (void)state;
+    char taken[512] = "", text[512];
+    struct http_exchange one = {
+        .sink = take, .sink_arg = taken, .idle_ns = 1000000000, .slow_bytes = 1000};
+    struct http_answer answer;
+    snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n%0400d", 0);
+    drips = true;
+    begin(text);
+    assert_fails(exchange(&one, &answer), ERR_UNAVAILABLE);
+    drips = false;
+    assert_true(strlen(taken) < 400);
+}
+
 static void a_problem_is_collected_beside_the_sink(void **state)
 {
     (void)state;
@@ -188,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(headers_are_found_by_name_and_the_last_one_counts),
         cmocka_unit_test(a_sink_takes_a_success_and_may_end_it),
+        cmocka_unit_test(fifty_bytes_a_second_are_as_good_as_none),
         cmocka_unit_test(a_problem_is_collected_beside_the_sink),
         cmocka_unit_test(a_file_is_sent_whole_with_its_type_and_length),
         cmocka_unit_test(headers_are_bounded),
