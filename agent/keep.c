@@ -7,7 +7,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include "base/own.h"
 
 #define KEEP_MODE 0600 /* plans name tenants */
+#define ASIDE     ".corrupt-"
 
 enum err_code keep_path(const char *state_dir, const char *name, char out[KEEP_PATH_MAX],
                         struct err *err)
@@ -107,6 +110,35 @@ void keep_sweep(const char *state_dir)
     closedir(dir);
 }
 
+/* How many of the name were set aside; *out_oldest: when the first of them was. */
+static size_t count_aside(DIR *dir, const char *prefix, int64_t *out_oldest)
+{
+    size_t count = 0, len = strlen(prefix);
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (strncmp(entry->d_name, prefix, len) != 0)
+            continue;
+        int64_t time_us = strtoll(entry->d_name + len, NULL, 10);
+        *out_oldest = count++ == 0 || time_us < *out_oldest ? time_us : *out_oldest;
+    }
+    return count;
+}
+
+/* A disk that spoils each file would be filled with them. */
+static void make_room_aside(const char *state_dir, const char *name)
+{
+    char prefix[NAME_MAX], oldest[2 * NAME_MAX];
+    int64_t time_us = 0;
+    DIR *dir = opendir(state_dir);
+    if (dir == NULL)
+        return;
+    snprintf(prefix, sizeof(prefix), "%s" ASIDE, name);
+    if (count_aside(dir, prefix, &time_us) >= KEEP_ASIDE_MAX) {
+        snprintf(oldest, sizeof(oldest), "%s%" PRId64, prefix, time_us);
+        (void)unlinkat(dirfd(dir), oldest, 0);
+    }
+    closedir(dir);
+}
+
 void keep_set_aside(const char *state_dir, const char *name, struct clock *clock,
                     const struct err *why)
 {
@@ -116,7 +148,8 @@ void keep_set_aside(const char *state_dir, const char *name, struct clock *clock
         log_error("agent", "%s", err.text);
         return;
     }
-    snprintf(aside, sizeof(aside), "%s.corrupt-%" PRId64, path, clock->wall_us(clock));
+    make_room_aside(state_dir, name);
+    snprintf(aside, sizeof(aside), "%s" ASIDE "%" PRId64, path, clock->wall_us(clock));
     if (rename(path, aside) != 0)
         err_set_errno(&err, ERR_IO, errno, "and cannot be renamed");
     log_error("agent", "%s cannot be used: %s; set aside as %s %s", path, why->text, aside,

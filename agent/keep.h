@@ -41,6 +41,8 @@ ERR_MUST_CHECK enum err_code keep_remove_durable(const char *state_dir, const ch
  * the folder's lock, before it writes. Never fails. */
 void keep_sweep(const char *state_dir);
 
+#define KEEP_ASIDE_MAX 8 /* of a name; then the oldest goes */
+
 /* Renames the file to NAME.corrupt-TIME and logs `why` as an error. Never fails. */
 void keep_set_aside(const char *state_dir, const char *name, struct clock *clock,
                     const struct err *why);

@@ -17,7 +17,8 @@
 #include "base/file.h"
 #include "fleet/telemetry.h"
 
-#define FOLDER "telemetry"
+#define FOLDER        "telemetry"
+#define NUMBER_DIGITS 20
 
 struct spool_file {
     uint64_t number; /* its name; growing */
@@ -77,17 +78,25 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
+static bool is_number(const char *name, uint64_t *out)
+{
+    if (strlen(name) != NUMBER_DIGITS || strspn(name, "0123456789") != NUMBER_DIGITS)
+        return false;
+    *out = strtoull(name, NULL, 10);
+    return *out <= SPOOL_NUMBER_MAX;
+}
+
 static void load(struct spool *spool)
 {
     struct telemetry_batch batch;
     DIR *dir = opendir(spool->dir);
     telemetry_batch_init(&batch);
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        char *end;
-        struct spool_file file = {.number = strtoull(entry->d_name, &end, 10)};
+        struct spool_file file = {.number = 0};
         if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
             continue;
-        if (*end != '\0' || spool->count == SPOOL_FILES_MAX || !read_left(spool, &batch, &file)) {
+        if (!is_number(entry->d_name, &file.number) || spool->count == SPOOL_FILES_MAX ||
+            !read_left(spool, &batch, &file)) {
             unlinkat(dirfd(dir), entry->d_name, 0);
             continue;
         }

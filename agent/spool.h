@@ -16,6 +16,8 @@
 
 #define SPOOL_FILES_MAX 2160 /* six hours of ten seconds */
 #define SPOOL_BYTES_MAX (64 * 1024 * 1024)
+/* Of a batch that was left: its name is a number of 20 digits, which grows and never wraps. */
+#define SPOOL_NUMBER_MAX UINT64_C(1000000000000000000)
 
 struct spool;
 

@@ -211,6 +211,37 @@ static size_t read_spool(struct site *site, int64_t *out, size_t room,
     return count;
 }
 
+/* Behind the last number there would be no other. */
+static void a_name_that_no_batch_has_is_removed(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"18446744073709551615", "01000000000000000001", "7",
+                                        "99999999999999999999", "000000000000000000001"};
+    char dir[TEST_PATH_MAX], path[TEST_PATH_MAX + 64];
+    struct err err = ERR_INIT;
+    struct spool *spool = NULL;
+    struct spool_lost lost;
+    test_folder(dir);
+    assert_ok(spool_new(dir, &spool, &err));
+    spool_free(spool);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/telemetry/%s", dir, names[i]);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fclose(file);
+    }
+    assert_ok(spool_new(dir, &spool, &err));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/telemetry/%s", dir, names[i]);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    add(spool, "one", &lost);
+    snprintf(path, sizeof(path), "%s/telemetry/00000000000000000001", dir);
+    assert_int_equal(access(path, F_OK), 0);
+    spool_free(spool);
+    remove_folder(dir);
+}
+
 static void looks_become_batches_without_a_hole(void **state)
 {
     (void)state;
@@ -313,6 +344,7 @@ int main(void)
         cmocka_unit_test(the_oldest_goes_first),
         cmocka_unit_test(over_its_bytes_the_oldest_is_lost_and_told),
         cmocka_unit_test(over_its_files_the_oldest_is_lost),
+        cmocka_unit_test(a_name_that_no_batch_has_is_removed),
         cmocka_unit_test(looks_become_batches_without_a_hole),
         cmocka_unit_test(what_cannot_be_read_is_absent),
         cmocka_unit_test(batches_that_were_left_are_sent_and_the_gap_is_told),

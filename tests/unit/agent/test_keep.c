@@ -74,12 +74,32 @@ static void what_is_no_file_is_not_waited_for(void **state)
     assert_fails(keep_read(dir, "none.json", &document, &err), ERR_NOT_FOUND);
 }
 
+static void the_oldest_that_was_set_aside_goes(void **state)
+{
+    (void)state;
+    struct clock_fake clock;
+    struct err err = ERR_INIT;
+    char first[128];
+    clock_fake_init(&clock, 1790000000000000);
+    snprintf(first, sizeof(first), "plan.json.corrupt-1790000000000000");
+    scribble(dir, "plan.jsons.corrupt-1", "{");
+    for (int i = 0; i < KEEP_ASIDE_MAX + 3; i++) {
+        scribble(dir, "plan.json", "{");
+        keep_set_aside(dir, "plan.json", &clock.base, &err);
+        assert_true(kept(dir, first) == (i < KEEP_ASIDE_MAX));
+        clock_fake_advance(&clock, NS_PER_S);
+    }
+    assert_int_equal(count_files(dir, "plan.json.corrupt-"), KEEP_ASIDE_MAX);
+    assert_int_equal(count_files(dir, "plan.jsons.corrupt-"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(halves_of_killed_writers_are_swept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_half_is_named_as_the_writer_names_it, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_no_file_is_not_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_oldest_that_was_set_aside_goes, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
