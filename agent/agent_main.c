@@ -270,8 +270,8 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     OWN(exporter) struct exporter *exporter = NULL;
     OWN(agent) struct agent *agent = NULL;
     struct link *link = NULL;
-    struct flasher *flasher = NULL;
-    struct counters *counters = NULL;
+    OWN(flasher) struct flasher *flasher = NULL;
+    OWN(counters) struct counters *counters = NULL;
     char boot_id[BOOT_ID_SIZE];
     if (!options->once)
         loop_signals_hold();
@@ -290,8 +290,12 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         code = make_flasher(options, dp, starter, &flasher, err);
     if (code == ERR_OK)
         code = make_counters(options, &counters, err);
-    if (code == ERR_OK)
-        make_exporter(options, &exporter);
+    if (code != ERR_OK) {
+        if (link != NULL)
+            link->ops->free(link);
+        return code;
+    }
+    make_exporter(options, &exporter);
     struct agent_reboot reboot;
     struct reboot_command command = {.words = options->reboot_word,
                                      .root = options->root == NULL ? "" : options->root,
@@ -300,8 +304,8 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     struct agent_config config = {
         .node = options->node,
         .reboot = &reboot,
-        .flasher = flasher,
-        .counters = counters,
+        .flasher = GIVE(flasher),
+        .counters = GIVE(counters),
         .telemetry_ns = options->look_ns,
         .telemetry_samples = (size_t)(options->batch_ns / options->look_ns),
         .telemetry_stays = !options->telemetry,
@@ -310,8 +314,7 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         .boot_id = boot_id,
         .clock = clock_system(),
     };
-    if (code == ERR_OK)
-        code = agent_new(loop, &config, dp, link, &agent, err);
+    code = agent_new(loop, &config, dp, link, &agent, err);
     if (code != ERR_OK)
         return code;
     if (options->once)

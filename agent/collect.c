@@ -335,11 +335,11 @@ void collect_free(struct collect *c)
     c->stop = true;
     pthread_cond_signal(&c->changed);
     pthread_mutex_unlock(&c->lock);
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += COLLECT_STOP_MS * NS_PER_MS;
     until.tv_sec += until.tv_nsec / NS_PER_S;
     until.tv_nsec %= NS_PER_S;
-    if (pthread_timedjoin_np(c->thread, NULL, &until) == 0) {
+    if (pthread_clockjoin_np(c->thread, NULL, CLOCK_MONOTONIC, &until) == 0) {
         release(c);
         return;
     }

@@ -65,8 +65,9 @@ static enum err_code from_json(struct reboot *reboot, const json_t *document, st
             read_problem(&r, "begun_us", "holds something that is no time");
     }
     json_reader_end(&r);
-    if (read_result(&findings, err))
-        return ERR_INVALID;
+    enum err_code code = read_result(&findings, err);
+    if (code != ERR_OK)
+        return code;
     if (strcmp(node, reboot->node) != 0)
         return err_set(err, ERR_INVALID, "it is node %s's", node);
     if (strcmp(boot, reboot->boot) != 0)
