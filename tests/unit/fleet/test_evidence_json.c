@@ -3,6 +3,13 @@
  */
 #include "evidence_test.h"
 
+#define LLDP_TEXT                                                                                  \
+    "Interface:    eth0, via: LLDP, RID: 1, Time: 0 day, 00:01:02\n  Chassis:\n"                   \
+    "    ChassisID:    mac 00:1b:21:87:a6:e1\n    SysName:      leaf01\n"                          \
+    "    SysDescr:     Debian GNU/Linux 11\n    MgmtIP:       192.0.2.10\n  Port:\n"               \
+    "    PortID:       ifname swp1\n    PortDescr:    swp1\n    TTL:          120\n"               \
+    "    MFS:          9216\n"
+
 static const struct {
     const char *kind, *text, *json;
 } pairs[] = {
@@ -53,6 +60,56 @@ static const struct {
      "{\"info\":{\"pci/0000:03:00.0\":{\"driver\":\"ice\",\"serial_number\":"
      "\"00-01-00-ff-ff-00-00-00\",\"versions\":{\"fixed\":{\"board.id\":\"K91258-000\"},"
      "\"running\":{\"fw.mgmt\":\"6.1.5\"},\"stored\":{\"fw.mgmt\":\"6.1.6\"}}}}}\n"},
+    {"devlink-health",
+     "pci/0000:82:00.0:\n  reporter fw\n    state healthy error 0 recover 0 auto_dump true\n"
+     "  reporter fw_fatal\n    state error error 2 recover 1 last_dump_date 2024-05-01"
+     " grace_period 60000 auto_recover true\n"
+     "pci/0000:82:00.0/1:\n  reporter tx\n    state healthy error 0\n",
+     "{\"health\":{\"pci/0000:82:00.0\":[{\"reporter\":\"fw\",\"state\":\"healthy\",\"error\":0,"
+     "\"recover\":0,\"auto_dump\":true},{\"reporter\":\"fw_fatal\",\"state\":\"error\",\"error\":2,"
+     "\"recover\":1,\"last_dump_date\":\"2024-05-01\",\"grace_period\":60000,"
+     "\"auto_recover\":true}],\"pci/0000:82:00.0/1\":[{\"reporter\":\"tx\","
+     "\"state\":\"healthy\",\"error\":0}]}}\n"},
+    {"devlink-port",
+     "pci/0000:82:00.0/65535: type eth netdev ens1f0np0 flavour physical port 0 splittable false\n"
+     "pci/0000:82:00.0/1: type eth netdev pf0vf0 flavour pcivf pfnum 0 vfnum 0 external false\n"
+     "  function:\n    hw_addr 10:22:33:44:55:66 state active\n",
+     "{\"port\":{\"pci/0000:82:00.0/65535\":{\"type\":\"eth\",\"netdev\":\"ens1f0np0\","
+     "\"flavour\":\"physical\",\"port\":0,\"splittable\":false},\"pci/0000:82:00.0/1\":{"
+     "\"type\":\"eth\",\"netdev\":\"pf0vf0\",\"flavour\":\"pcivf\",\"pfnum\":0,\"vfnum\":0,"
+     "\"external\":false,\"function\":{\"hw_addr\":\"10:22:33:44:55:66\","
+     "\"state\":\"active\"}}}}\n"},
+    {"devlink-param",
+     "pci/0000:82:00.0:\n  name enable_roce type generic\n    values:\n"
+     "      cmode driverinit value false\n  name max_macs type generic\n    values:\n"
+     "      cmode driverinit value 128\n",
+     "{\"param\":{\"pci/0000:82:00.0\":[{\"name\":\"enable_roce\",\"type\":\"generic\","
+     "\"values\":[{\"cmode\":\"driverinit\",\"value\":false}]},{\"name\":\"max_macs\","
+     "\"type\":\"generic\",\"values\":[{\"cmode\":\"driverinit\",\"value\":128}]}]}}\n"},
+    {"lldp", LLDP_TEXT,
+     "{\n\"lldp\":{\"interface\":{\"eth0\":{\"via\":\"LLDP\",\"rid\":\"1\",\"chassis\":{"
+     "\"leaf01\":{\"id\":{\"type\":\"mac\",\"value\":\"00:1b:21:87:a6:e1\"},"
+     "\"descr\":\"Debian GNU/Linux 11\",\"mgmt-ip\":[\"192.0.2.10\",\"fe80::1\"],"
+     "\"capability\":{\"type\":\"Bridge\",\"enabled\":true}}},\"port\":{\"id\":{"
+     "\"type\":\"ifname\",\"value\":\"swp1\"},\"descr\":\"swp1\",\"ttl\":\"120\","
+     "\"mfs\":\"9216\"}}}}}\n"},
+    {"lldp", LLDP_TEXT,
+     "{\"lldp\":[{\"interface\":[{\"name\":\"eth0\",\"via\":\"LLDP\",\"chassis\":[{\"id\":[{"
+     "\"type\":\"mac\",\"value\":\"00:1b:21:87:a6:e1\"}],\"name\":[{\"value\":\"leaf01\"}],"
+     "\"descr\":[{\"value\":\"Debian GNU/Linux 11\"}],\"mgmt-ip\":[{\"value\":"
+     "\"192.0.2.10\"}]}],\"port\":[{\"id\":[{\"type\":\"ifname\",\"value\":\"swp1\"}],"
+     "\"descr\":[{\"value\":\"swp1\"}],\"ttl\":[{\"value\":\"120\"}],"
+     "\"mfs\":[{\"value\":\"9216\"}]}]}]}]}\n"},
+    {"lldp",
+     "Interface:    eth0, via: LLDP, RID: 1, Time: 0 day, 00:01:02\n  Chassis:\n"
+     "    ChassisID:    mac 00:1b:21:87:a6:e1\n  Port:\n    PortID:       ifname swp1\n"
+     "Interface:    eth1, via: LLDP, RID: 2, Time: 0 day, 00:01:02\n  Chassis:\n"
+     "    ChassisID:    mac 00:1b:21:87:a6:f2\n  Port:\n    PortID:       ifname swp9\n",
+     "{\"lldp\":{\"interface\":[{\"eth0\":{\"chassis\":{\"id\":{\"type\":\"mac\","
+     "\"value\":\"00:1b:21:87:a6:e1\"}},\"port\":{\"id\":{\"type\":\"ifname\","
+     "\"value\":\"swp1\"}}}},{\"eth1\":{\"chassis\":{\"id\":{\"type\":\"mac\","
+     "\"value\":\"00:1b:21:87:a6:f2\"}},\"port\":{\"id\":{\"type\":\"ifname\","
+     "\"value\":\"swp9\"}}}}]}}\n"},
     {"ethtool-S",
      "Standard stats for eth0:\neth-mac-FramesReceivedOK: 902623288966\n"
      "eth-mac-FrameCheckSequenceErrors: 3\neth-phy-SymbolErrorDuringCarrier: 2\n",
@@ -147,6 +204,11 @@ static void what_has_another_type_is_left_out(void **unused)
         "{\"prio_pfc\":{},\"tc_bw\":[[1,2,3],[]],\"dscp_prio\":[[{},1]]}",
         "[{\"ifname\":\"eth0\",\"eth-mac\":[1]}]",
         "[{\"ifname\":\"eth0\",\"autonegotiate\":[],\"statistics\":[],\"negotiated\":{\"rx\":[]}}]",
+        "{\"health\":{\"pci/0000:82:00.0\":[{\"reporter\":1},3],\"x\":[]}}",
+        "{\"port\":{\"pci/0000:82:00.0/1\":[{\"flavour\":[]}],\"a/1\":5}}",
+        "{\"param\":{\"pci/0000:82:00.0\":[{\"name\":\"a\",\"values\":{\"cmode\":1}}]}}",
+        "{\"lldp\":[{\"interface\":[{\"name\":[],\"chassis\":[]},[{}],4]}]}",
+        "{\"lldp\":{\"interface\":{\"eth0\":{\"chassis\":[[{\"id\":5}]],\"port\":[5]}}}}",
         "{\"test_info\":[],\"results\":[1,{\"BW_average\":[]}]}",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
