@@ -86,6 +86,8 @@ static bool is_stamp(struct slice s)
         return slice_starts(rest, "<") || rest.len == 0;
     if (first.len == 5 && is_month((struct slice){.at = first.at, .len = 3}))
         return has_form(rest, "dd:dd");
+    if (is_month(first)) /* "Feb 27 2025 15:10:02" of the fabric manager */
+        return has_form(rest, "dd dddd dd:dd:dd");
     struct slice month = slice_word(&rest);
     return first.len == 3 && is_month(month) && slice_has(rest, ":");
 }
@@ -137,6 +139,21 @@ static bool take_level(struct slice *line)
     if (!known || !slice_split(rest, ':', &level, &rest) || level.len > 8)
         return false;
     *line = slice_trim(rest);
+    return true;
+}
+
+/* "6,3973,227996636,-;" of /dev/kmsg: facility and level, sequence, microseconds, flags. */
+static bool take_record(struct slice *line, bool *kernel)
+{
+    struct slice head, text, number;
+    uint64_t level, value;
+    if (!slice_split(*line, ';', &head, &text) || head.len > STAMP_MAX ||
+        !slice_split(head, ',', &number, &head) || !slice_uint(number, &level) || level > 255 ||
+        !slice_split(head, ',', &number, &head) || !slice_uint(number, &value) ||
+        !slice_split(head, ',', &number, &head) || !slice_uint(number, &value) || head.len == 0)
+        return false;
+    *kernel = level < 8;
+    *line = slice_trim(text);
     return true;
 }
 
@@ -197,6 +214,11 @@ bool kernel_line_read(struct slice line, struct kernel_line *out)
     *out = (struct kernel_line){.message = rest, .time = {.at = "", .len = 0}, .kernel = true};
     take_number(&rest);
     struct slice bare = rest;
+    if (take_record(&rest, &out->kernel)) {
+        take_caller(&rest);
+        out->message = rest;
+        return true;
+    }
     if (slice_skip(&bare, "kernel: ")) {
         out->message = slice_trim(bare);
         return true;

@@ -173,7 +173,8 @@ static void see(struct seen *seen, size_t line, struct slice name, uint64_t valu
 
 static void see_packets(struct seen *seen, struct slice name, uint64_t value)
 {
-    static const char *const names[] = {"rx_total_frames", "rx_unicast", "rx_ucast_packets"};
+    static const char *const names[] = {"rx_total_frames", "rx_unicast", "rx_ucast_packets",
+                                        "[hw] rx frames"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (slice_is(name, names[i]) && value > seen->packets)
             seen->packets = value;
@@ -246,11 +247,12 @@ static void put_pfc_mode(struct evidence_job *job, size_t i, struct slice name)
 }
 
 /* Below the headline some drivers print names with blanks (vmxnet3 has a block for each queue, "Tx
- * Queue#: 3"), or rows without a value (cxgb4). */
-static bool read_odd_row(struct evidence_job *job, size_t i, struct slice line, int *block)
+ * Queue#: 3"; dpaa2: "[mac] rx pause"), or rows without a value (cxgb4). */
+static bool read_odd_row(struct evidence_job *job, size_t i, struct slice line, int *block,
+                         struct seen *seen)
 {
     struct slice name, value;
-    char text[EVIDENCE_NAME_MAX], subject[EVIDENCE_SUBJECT_MAX];
+    char subject[EVIDENCE_SUBJECT_MAX];
     uint64_t number;
     if (!slice_split(line, ':', &name, &value))
         return false;
@@ -262,13 +264,16 @@ static bool read_odd_row(struct evidence_job *job, size_t i, struct slice line, 
     }
     if (number_read(value).kind != NUMBER_INTEGER)
         return value.len == 0;
-    slice_copy(name, text, sizeof(text));
     memcpy(subject, job->subject, sizeof(subject));
     size_t len = strlen(subject);
     if (*block >= 0)
         snprintf(job->subject + len, sizeof(subject) - len, " queue %d", *block);
-    put_number(job, i, text, value, "");
+    bool known = put_counter(job, i, name, value, &number);
     memcpy(job->subject, subject, sizeof(subject));
+    if (known && *block < 0) {
+        see(seen, i, name, number);
+        see_packets(seen, name, number);
+    }
     return true;
 }
 
@@ -292,7 +297,7 @@ static size_t read(struct evidence_job *job, size_t i)
             continue;
         }
         if (!split_row(line, &name, &value, &queue)) {
-            if (headed && read_odd_row(job, i, line, &block))
+            if (headed && read_odd_row(job, i, line, &block, &seen))
                 continue;
             break;
         }

@@ -102,7 +102,8 @@ static bool counter_row(struct slice line, struct slice *name, struct slice *val
 
 static bool perf_header(struct slice line)
 {
-    return slice_starts(line, "# Port ") && slice_has(line, "counters: Lid ");
+    /* "# Port counters: ", "# Port extended counters: ", "# PortRcvErrorDetails counters: " */
+    return slice_starts(line, "# Port") && slice_has(line, "counters: Lid ");
 }
 
 static bool perf_begins(const struct evidence_job *job, size_t i)

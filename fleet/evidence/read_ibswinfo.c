@@ -32,7 +32,7 @@ static bool begins(const struct evidence_job *job, size_t i)
            slice_is(key, "part number");
 }
 
-/* "temperature (C)" is temperature in C; other blanks become '_'. */
+/* "temperature (C)" is temperature in C, a number; other blanks become '_'. "" = a text. */
 static const char *set_name(struct slice key, char out[EVIDENCE_NAME_MAX])
 {
     static const struct {
@@ -100,6 +100,8 @@ static size_t read(struct evidence_job *job, size_t i)
             put_unknown(job, i, name);
         else if (slice_is(key, "GUID"))
             put_text(job, i, name, value);
+        else if (unit[0] != '\0')
+            put_number(job, i, name, value, unit);
         else
             put_value(job, i, name, value, unit);
         bool status = slice_ends(key, "status") || slice_is(key, "DC power");

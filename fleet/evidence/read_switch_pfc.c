@@ -106,8 +106,9 @@ static bool put_queue(struct evidence_job *job, size_t i, const struct slice *wo
     uint64_t prio;
     if (!slice_split(words[0], ':', &port, &queue) || !slice_uint(queue, &prio) || n < 3)
         return false;
-    job_subject(job, "switch-port %.*s prio %.*s", (int)port.len, port.at, (int)queue.len,
-                queue.at);
+    /* Queues up to 7 are those of the priorities; a switch may have more. */
+    job_subject(job, "switch-port %.*s %s %.*s", (int)port.len, port.at,
+                prio < 8 ? "prio" : "queue", (int)queue.len, queue.at);
     put_value(job, i, "pfcwd_status", words[1], "");
     for (size_t k = 0; k < 5 && k + 2 < n; k++)
         put_pair(job, i, names[k], words[k + 2]);
