@@ -28,7 +28,7 @@
 
 #define EVIDENCE_BYTES_MAX    (16u * 1024 * 1024)
 #define EVIDENCE_LINES_MAX    500000 /* of a file */
-#define EVIDENCE_LINE_MAX     16384  /* bytes of a line; what is longer is skipped and counted */
+#define EVIDENCE_LINE_MAX     16384  /* of a line: a longer one is skipped, but for a document */
 #define EVIDENCE_FACTS_MAX    100000
 #define EVIDENCE_SECTIONS_MAX 1024
 #define EVIDENCE_SUBJECT_MAX  192 /* bytes with the NUL */

@@ -98,6 +98,28 @@ static size_t count_lines(const char *bytes, size_t len)
     return count + (len > 0 && bytes[len - 1] != '\n' ? 1 : 0);
 }
 
+/* A document on one line, as tools print JSON without -p: json_part reads it where it stands. */
+static bool is_document(const char *text, size_t len)
+{
+    size_t i = 0;
+    while (i < len && (text[i] == ' ' || text[i] == '\t'))
+        i++;
+    if (i >= len || (text[i] != '{' && text[i] != '['))
+        return false;
+    for (i++; i < len && (text[i] == ' ' || text[i] == '\t'); i++)
+        ;
+    return i < len && strchr("{[\"", text[i]) != NULL;
+}
+
+/* The front of such a line, so that it is known; its end must not look like an open member. */
+static size_t front(const char *text, char *out)
+{
+    size_t n = clean(text, EVIDENCE_LINE_MAX, out);
+    while (n > 0 && strchr("{[,: \t", out[n - 1]) != NULL)
+        n--;
+    return n;
+}
+
 enum err_code lines_cut(const char *bytes, size_t len, struct lines *out, struct err *err)
 {
     struct lines lines = {.count = count_lines(bytes, len)};
@@ -118,8 +140,11 @@ enum err_code lines_cut(const char *bytes, size_t len, struct lines *out, struct
         size_t shown = n;
         const char *from = last_shown(bytes + at, &shown);
         bool fits = shown <= EVIDENCE_LINE_MAX;
-        lines.truncated = lines.truncated || !fits;
+        bool document = !fits && is_document(from, shown);
+        lines.truncated = lines.truncated || (!fits && !document);
         size_t kept = fits ? clean(from, shown, lines.text + used) : 0;
+        if (document)
+            kept = front(from, lines.text + used);
         set_line(&lines.items[i], lines.text + used, kept);
         lines.items[i].offset = at;
         used += kept + 1;

@@ -14,8 +14,8 @@ struct lines {
     struct evidence_line *items;
     size_t count;
     char *text;     /* what the items point into */
-    bool truncated; /* more lines than EVIDENCE_LINES_MAX, or one longer than EVIDENCE_LINE_MAX
-                       (which reads as blank) */
+    bool truncated; /* more lines than EVIDENCE_LINES_MAX, or one longer than EVIDENCE_LINE_MAX that
+                       is no document (which reads as blank) */
 };
 
 ERR_MUST_CHECK enum err_code lines_cut(const char *bytes, size_t len, struct lines *out,

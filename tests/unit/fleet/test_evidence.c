@@ -217,6 +217,29 @@ static void a_line_over_the_limit_is_left_out_and_said(void **unused)
     assert_true(over->truncated);
 }
 
+/* rdma -j prints all QPs in one line. */
+static void a_document_may_be_longer_than_a_line(void **unused)
+{
+    (void)unused;
+    const size_t room = 64 * 1024;
+    OWN(str) char *text = malloc(room);
+    assert_non_null(text);
+    size_t len = (size_t)snprintf(text, room, "[");
+    for (unsigned qp = 1; qp <= 500; qp++)
+        len += (size_t)snprintf(text + len, room - len,
+                                "%s{\"ifname\":\"mlx5_0\",\"port\":1,\"lqpn\":%u,\"type\":\"RC\","
+                                "\"state\":\"RTS\"}",
+                                qp > 1 ? "," : "", qp);
+    snprintf(text + len, room - len, "]\n[{\"ifname\":\"mlx5_1\",\"port\":1,\"lqpn\":7}]\n");
+    assert_true(len > EVIDENCE_LINE_MAX);
+    OWN(evidence) struct evidence *e = evidence_of_text(text);
+    assert_string_equal(e->kind, "rdma-tool");
+    assert_false(e->truncated);
+    assert_non_null(evidence_get(e, "port mlx5_0/1 qp 500", "state"));
+    assert_int_equal(evidence_get(e, "port mlx5_0/1 qp 500", "state")->line, 1);
+    assert_true(e->section_count >= 1 && e->sections[e->section_count - 1].last_line == 2);
+}
+
 static struct evidence *evidence_of_sections(size_t count)
 {
     static const char part[] = "$ ethtool -S e\nrx_prio3_pause: 5\n";
@@ -292,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_file_of_the_largest_size_is_read_and_one_byte_more_refused),
         cmocka_unit_test(facts_over_the_limit_are_left_out_and_said),
         cmocka_unit_test(a_line_over_the_limit_is_left_out_and_said),
+        cmocka_unit_test(a_document_may_be_longer_than_a_line),
         cmocka_unit_test(sections_over_the_limit_are_left_out_and_said),
         cmocka_unit_test(lines_over_the_limit_are_left_out_and_said),
         cmocka_unit_test(the_document_holds_its_schema_and_large_numbers_exactly),
