@@ -11,9 +11,9 @@
 #include "fleet/evidence/ruled_table.h"
 #include "fleet/evidence/rules_logs.h"
 
-#define WORDS_MAX 8
+#define WORDS_MAX 16
 
-enum form { FORM_NONE = 0, FORM_NXOS, FORM_EOS, FORM_EOS_COUNTERS };
+enum form { FORM_NONE = 0, FORM_NXOS, FORM_EOS, FORM_EOS_STATUS, FORM_EOS_COUNTERS };
 
 static enum form form_of(struct slice line)
 {
@@ -25,6 +25,8 @@ static enum form form_of(struct slice line)
         return FORM_NXOS;
     if (slice_is(words[1], "Enabled") && slice_is(words[2], "Priorities"))
         return FORM_EOS;
+    if (slice_is(words[1], "Status") && slice_is(words[2], "Priorities"))
+        return FORM_EOS_STATUS;
     if (slice_is(words[1], "RxPfc") && slice_is(words[2], "TxPfc"))
         return FORM_EOS_COUNTERS;
     return FORM_NONE;
@@ -89,6 +91,32 @@ static void read_eos(struct evidence_job *job, size_t i, const struct slice *wor
     }
 }
 
+/* "Et1/1  E A W  3 4  drop": enabled or disabled, active, watched, and the priorities. */
+static void read_eos_status(struct evidence_job *job, size_t i, const struct slice *words,
+                            size_t count)
+{
+    char list[24] = "";
+    uint64_t prio;
+    size_t at = 1, len = 0;
+    bool enabled = slice_is(words[1], "E"), active = false, watched = false;
+    if (!enabled && !slice_is(words[1], "D"))
+        return;
+    for (at = 2; at < count && words[at].len == 1 && strchr("AW-", words[at].at[0]) != NULL; at++) {
+        active = active || slice_is(words[at], "A");
+        watched = watched || slice_is(words[at], "W");
+    }
+    for (; at < count && slice_uint(words[at], &prio) && prio < 8 && len + 3 < sizeof(list); at++)
+        len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%u", len > 0 ? "," : "",
+                                (unsigned)prio);
+    put_text(job, i, "pfc_enabled", slice_of(enabled ? "Yes" : "No"));
+    put_text(job, i, "pfc_active", slice_of(active ? "Yes" : "No"));
+    put_text(job, i, "pfc_watchdog", slice_of(watched ? "Yes" : "No"));
+    if (len > 0)
+        put_text(job, i, "pfc_priorities", slice_of(list));
+    if (enabled && !active)
+        put_finding(job, i, RULE_PFC_OFF, "PFC is enabled and not active");
+}
+
 /* NX-OS has many kinds of ports ("Vethernet7", "ii1/1/1", "Br-Ethernet1/17/1"). */
 static bool is_nxos_row(const struct slice *words, size_t count)
 {
@@ -113,6 +141,8 @@ static bool read_port(struct evidence_job *job, size_t i, enum form form)
         read_nxos(job, i, words, count);
     } else if (form == FORM_EOS) {
         read_eos(job, i, words, count);
+    } else if (form == FORM_EOS_STATUS) {
+        read_eos_status(job, i, words, count);
     } else if (form == FORM_EOS_COUNTERS) {
         put_number(job, i, "rx_pause", words[1], "");
         put_number(job, i, "tx_pause", words[2], "");
@@ -130,6 +160,8 @@ static size_t read(struct evidence_job *job, size_t i)
             continue;
         if (form_of(line) != FORM_NONE)
             form = form_of(line);
+        else if (form == FORM_EOS_STATUS && slice_has(line, "Config/Oper"))
+            ; /* the head's second line */
         else if (line.at[0] != '-' && line.at[0] != '=' && !read_port(job, i, form))
             break;
         next = i + 1;

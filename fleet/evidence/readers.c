@@ -34,6 +34,8 @@ const struct evidence_reader *const evidence_readers[] = {
     &reader_ufm_qos,
     &reader_switch_dcbx,
     &reader_switch_onyx,
+    &reader_switch_onyx_counters,
+    &reader_switch_onyx_pfc,
     &reader_switch_nvue,
     &reader_switch_ports,
     &reader_sonic_table,

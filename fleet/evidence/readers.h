@@ -72,6 +72,8 @@ extern const struct evidence_reader reader_ufm_qos;
 extern const struct evidence_reader reader_k8s;
 extern const struct evidence_reader reader_switch_dcbx;
 extern const struct evidence_reader reader_switch_onyx;
+extern const struct evidence_reader reader_switch_onyx_counters;
+extern const struct evidence_reader reader_switch_onyx_pfc;
 extern const struct evidence_reader reader_switch_nvue;
 extern const struct evidence_reader reader_switch_ports;
 extern const struct evidence_reader reader_sonic_table;

@@ -173,6 +173,93 @@ static const struct expected_file texts[] = {
         },
         {{NULL, NULL, 0}},
     },
+    {
+        "leaf1 [standalone: master] (config) # show interfaces ethernet 1/1 counters priority 3\n"
+        "\n"
+        "Rx:\n"
+        "  0                   packets\n"
+        "  1500                bytes\n"
+        "  120                 pause packets\n"
+        "  340                 pause duration\n"
+        "  2                   buffer discard\n"
+        "\n"
+        "Tx:\n"
+        "  17                  pause packets\n",
+        "switch-roce",
+        {
+            {"switch-port Eth1/1 prio 3", "rx_packets", "0", 0},
+            {"switch-port Eth1/1 prio 3", "rx_bytes", "1500", 0},
+            {"switch-port Eth1/1 prio 3", "rx_pause", "120", 0},
+            {"switch-port Eth1/1 prio 3", "rx_pause_duration", "340", 0},
+            {"switch-port Eth1/1 prio 3", "tx_pause", "17", 0},
+        },
+        {{"switch-discards", "switch-port Eth1/1 prio 3", 1}},
+    },
+    {
+        "Eth1/1\n"
+        "\n"
+        "Rx\n"
+        "  120                 packets\n"
+        "  2                   fcs errors\n"
+        "  3                   discard packets\n"
+        "  4                   buffer discard\n"
+        "\n"
+        "Tx\n"
+        "  5                   packets\n"
+        "Eth1/2\n"
+        "Rx\n"
+        "  7                   packets\n"
+        "  18446744073709551616 fcs errors\n",
+        "switch-roce",
+        {
+            {"switch-port Eth1/1", "rx_packets", "120", 0},
+            {"switch-port Eth1/1", "rx_fcs_errors", "2", 0},
+            {"switch-port Eth1/1", "rx_discards", "3", 0},
+            {"switch-port Eth1/1", "tx_packets", "5", 0},
+            {"switch-port Eth1/2", "rx_packets", "7", 0},
+            {"switch-port Eth1/2", "rx_fcs_errors", NULL, 0},
+        },
+        {{"fcs-errors", "switch-port Eth1/1", 1}, {"receive-discards", "switch-port Eth1/1", 1}},
+    },
+    {
+        "PFC enabled\n"
+        "Priority Enabled List   :3\n"
+        "Priority Disabled List  :0 1 2 4 5 6 7\n"
+        "\n"
+        "TC  Lossless\n"
+        "--- ----------\n"
+        "0        N\n"
+        "3        Y\n"
+        "\n"
+        "Interface        PFC admin        PFC oper\n"
+        "Eth1/1           On               Enabled\n"
+        "Eth1/2           On               Disabled\n",
+        "switch-roce",
+        {
+            {"switch prio 3", "pfc", "enabled", 0},
+            {"switch prio 7", "pfc", "disabled", 0},
+            {"switch tc 3", "lossless", "Y", 0},
+            {"switch-port Eth1/1", "pfc_oper", "Enabled", 0},
+        },
+        {{"switch-pfc-off", "switch-port Eth1/2", 1}},
+    },
+    {
+        "Port         Status  Priorities    Action        Timeout  Recovery        Polling\n"
+        "                                                          Interval/Mode   Config/Oper\n"
+        "-------------------------------------------------------------------------------------\n"
+        "Et1/1        E A W   3 4           errdisable    1.0      1.0/auto        0.1/0.1\n"
+        "Et1/2        D - -   -             -             -        -               -\n"
+        "Et1/3        E - -   3             drop          1.0      1.0/auto        0.1/0.1\n",
+        "switch-roce",
+        {
+            {"switch-port Et1/1", "pfc_enabled", "Yes", 0},
+            {"switch-port Et1/1", "pfc_active", "Yes", 0},
+            {"switch-port Et1/1", "pfc_priorities", "3,4", 0},
+            {"switch-port Et1/2", "pfc_enabled", "No", 0},
+            {"switch-port Et1/2", "pfc_priorities", NULL, 0},
+        },
+        {{"switch-pfc-off", "switch-port Et1/3", 1}},
+    },
 };
 
 static void each_text_says_what_it_says(void **unused)
