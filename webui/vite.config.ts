@@ -17,5 +17,6 @@ export default defineConfig(({ mode }) => ({
     environment: "jsdom",
     environmentOptions: { jsdom: { url: "http://localhost/" } },
     include: ["tests/**/*.test.ts"],
+    setupFiles: ["tests/setup.mjs"],
   },
 }));

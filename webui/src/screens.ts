@@ -2,7 +2,7 @@
 import type { Component } from "svelte";
 
 import type { Key } from "./i18n";
-import { MANAGERS, OPS, READERS, STAFF, type Role } from "./lib/session.svelte";
+import { MANAGERS, OPS, READERS, STAFF, TENANTS, type Role } from "./lib/session.svelte";
 
 export interface Screen {
   path: string;
@@ -20,9 +20,12 @@ const of = (file: Promise<unknown>) => file as Promise<{ default: Component<Reco
 
 export const screens: readonly Screen[] = [
   { path: "/", title: "nav.overview", roles: STAFF, menu: true, load: () => of(import("./screens/Overview.svelte")) },
+  { path: "/home", title: "nav.home", roles: TENANTS, menu: true, load: () => of(import("./screens/TenantHome.svelte")) },
   { path: "/nodes", title: "nav.nodes", roles: STAFF, menu: true, load: () => of(import("./screens/Nodes.svelte")) },
   { path: "/nodes/{node}", title: "nav.nodes", roles: STAFF, under: "/nodes", load: () => of(import("./screens/NodeDetail.svelte")) },
-  { path: "/tenants", title: "nav.tenants", menu: true, load: () => of(import("./screens/Tenants.svelte")) },
+  { path: "/tenants", title: "nav.tenants", roles: STAFF, menu: true, load: () => of(import("./screens/Tenants.svelte")) },
+  { path: "/tenants/{tenant}", title: "nav.tenants", under: "/tenants", load: () => of(import("./screens/TenantHome.svelte")) },
+  { path: "/tenants/{tenant}/jobs/{job}", title: "nav.jobs", under: "/tenants", load: () => of(import("./screens/JobDetail.svelte")) },
   { path: "/tenants/{tenant}/policy", title: "nav.policy", under: "/tenants", load: () => of(import("./screens/Policy.svelte")) },
   { path: "/incidents", title: "nav.incidents", menu: true, load: () => of(import("./screens/Incidents.svelte")) },
   { path: "/incidents/{incident}", title: "nav.incidents", under: "/incidents", load: () => of(import("./screens/IncidentDetail.svelte")) },
@@ -35,9 +38,11 @@ export const screens: readonly Screen[] = [
   { path: "/rollouts/{rollout}", title: "nav.rollouts", roles: STAFF, under: "/rollouts", load: () => of(import("./screens/RolloutDetail.svelte")) },
   { path: "/firmware", title: "nav.firmware", roles: STAFF, menu: true, load: () => of(import("./screens/Firmware.svelte")) },
   { path: "/campaigns/{campaign}", title: "nav.firmware", roles: STAFF, under: "/firmware", load: () => of(import("./screens/CampaignDetail.svelte")) },
+  { path: "/compatibility", title: "nav.compat", roles: STAFF, menu: true, load: () => of(import("./screens/Compatibility.svelte")) },
   { path: "/users", title: "nav.users", roles: MANAGERS, menu: true, load: () => of(import("./screens/Users.svelte")) },
   { path: "/tokens", title: "nav.tokens", menu: true, load: () => of(import("./screens/Tokens.svelte")) },
   { path: "/audit", title: "nav.audit", roles: [...READERS, "tenant-admin"], menu: true, load: () => of(import("./screens/Audit.svelte")) },
   { path: "/server", title: "nav.server", roles: STAFF, menu: true, load: () => of(import("./screens/Server.svelte")) },
+  { path: "/api", title: "nav.api", menu: true, load: () => of(import("./screens/ApiExplorer.svelte")) },
   { path: "/steps", title: "nav.steps", roles: OPS, menu: true, load: () => of(import("./screens/Steps.svelte")) },
 ];

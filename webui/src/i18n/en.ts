@@ -1,5 +1,6 @@
 /** English, and with it the keys: a table of another language that lacks one does not compile. */
 import { operations } from "./en_operations";
+import { tools } from "./en_tools";
 
 export const en = {
   "app.name": "Stellar",
@@ -303,6 +304,7 @@ export const en = {
   "steps.policy.text": "A policy says what each job gets: a priority, a guarantee, a limit. A dry run shows which nodes it would change.",
   "steps.policy.do": "Policy of {tenant}",
   ...operations,
+  ...tools,
 } as const;
 
 export type Key = keyof typeof en;

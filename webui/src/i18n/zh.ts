@@ -1,5 +1,6 @@
 import type { Table } from "./en";
 import { operationsZh } from "./zh_operations";
+import { toolsZh } from "./zh_tools";
 
 export const zh: Table = {
   "app.name": "Stellar",
@@ -303,4 +304,5 @@ export const zh: Table = {
   "steps.policy.text": "策略规定每个任务的优先级、保证带宽与上限。试运行会显示哪些节点将被更改。",
   "steps.policy.do": "{tenant} 的策略",
   ...operationsZh,
+  ...toolsZh,
 };

@@ -55,3 +55,12 @@ export function duration(seconds: number | undefined): string {
 export function digest(text: string | undefined): string {
   return text === undefined ? NOTHING : text.replace(/^sha256:/, "").slice(0, 12);
 }
+
+/** "900 ns", "12.3 µs", "4.1 ms"; what took longer than the last bucket's end is "> 4 s". */
+export function nanoseconds(value: number | undefined): string {
+  if (value === undefined) return NOTHING;
+  if (value === Infinity) return "> 4 s";
+  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]] as const)
+    if (value >= size) return `${trim(value / size)} ${unit}`;
+  return `${trim(value)} ns`;
+}

@@ -7,6 +7,7 @@ export type Role = "admin" | "operator" | "auditor" | "tenant-admin" | "tenant-u
 
 export const OPS: readonly Role[] = ["admin", "operator"];
 export const STAFF: readonly Role[] = ["admin", "operator", "auditor"];
+export const TENANTS: readonly Role[] = ["tenant-admin", "tenant-user"];
 export const READERS: readonly Role[] = ["admin", "auditor"];
 export const MANAGERS: readonly Role[] = ["admin", "tenant-admin"];
 export const OWNERS: readonly Role[] = ["admin", "operator", "tenant-admin"];

@@ -225,8 +225,8 @@ try {
     await admin.getByLabel("User name").fill("bob@vision");
     await admin.getByLabel("Password").fill(PASSWORD);
     await admin.getByRole("button", { name: "Log in" }).click();
-    await admin.getByRole("heading", { level: 1, name: "Tenants" }).waitFor();
-    equal(await admin.getByRole("navigation").first().getByRole("listitem").allInnerTexts(), ["Tenants", "Incidents", "Users", "Tokens", "Audit"], "the menu");
+    await admin.getByRole("heading", { level: 1, name: "Tenant vision" }).waitFor();
+    equal(await admin.getByRole("navigation").first().getByRole("listitem").allInnerTexts(), ["Home", "Incidents", "Users", "Tokens", "Audit", "API"], "the menu");
     await go("/tenants/vision/policy", "Policy of vision");
     await admin.locator("legend", { hasText: "nlp_job" }).waitFor();
     noFaults(admin);
