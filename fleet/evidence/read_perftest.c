@@ -1,5 +1,5 @@
 /*
- * fleet/evidence/read_perftest.c - perftest (ib_write_bw, ib_send_lat, ...), rping, ibv_*_pingpong.
+ * fleet/evidence/read_perftest.c - perftest (ib_write_bw, ib_send_lat, ...), ibv_*_pingpong.
  *
  * A run has a headline ("RDMA_Write BW Test"), "key : value" pairs, two a line, a header of columns
  * and rows of numbers; warnings stand anywhere between. A row counts only when it has a number for
@@ -53,6 +53,7 @@ static bool is_failure(struct slice line)
         "Failed to modify QP",
         "Failed to create QP",
         "Couldn't get context for the device",
+        "Event: RDMA_CM_EVENT_", /* below "RDMA CM event error:" */
     };
     if (slice_starts(line, "IB device ") && slice_ends(line, "not found"))
         return true;
@@ -315,20 +316,40 @@ static const char *const statuses[] = {
     "general error",
 };
 
+#define STATUSES (sizeof(statuses) / sizeof(statuses[0]))
+
+/* "12", or newer in words: "transport retry counter exceeded", "... (12)". STATUSES = unknown. */
+static uint64_t status_of(struct slice text)
+{
+    struct slice words = text, number = text;
+    uint64_t status = STATUSES;
+    if (slice_split(text, '(', &words, &number))
+        (void)slice_split(number, ')', &number, &text);
+    if (slice_uint(slice_trim(number), &status))
+        return status;
+    for (status = 0; status < STATUSES; status++) {
+        if (slice_is_nocase(slice_trim(words), statuses[status]))
+            break;
+    }
+    return status;
+}
+
 static void read_status(struct evidence_job *job, size_t i, struct slice line)
 {
-    struct slice rest;
+    struct slice rest, word;
     uint64_t status;
-    if (!slice_after(line, "Failed status ", &rest))
+    if (!slice_after(line, "Failed status ", &rest) || !slice_split(rest, ':', &word, &rest))
         return;
-    struct slice word = slice_word(&rest);
-    word.len -= slice_ends(word, ":") ? 1 : 0;
-    put_number(job, i, "completion_status", word, "");
+    word = slice_trim(word);
+    status = status_of(word);
+    if (status < STATUSES)
+        put_uint(job, i, "completion_status", status, "");
+    else
+        put_number(job, i, "completion_status", word, "");
     if (slice_after(line, "syndrom ", &rest) || slice_after(line, "syndrome ", &rest))
         put_number(job, i, "vendor_syndrome", slice_word(&rest), "");
-    bool named = slice_uint(word, &status) && status < sizeof(statuses) / sizeof(statuses[0]);
     put_finding(job, i, RULE_RUN_FAILED, "The run failed with status %.*s (%s)", (int)word.len,
-                word.at, named ? statuses[status] : "no known status");
+                word.at, status < STATUSES ? statuses[status] : "no known status");
 }
 
 /* "scnt=128, ccnt=0" */
@@ -419,40 +440,6 @@ const struct evidence_reader reader_perftest = {
     .tool = "perftest",
     .begins = begins,
     .read = read,
-};
-
-/* rping: reachability, and no time at all */
-
-static bool ping_row(struct slice line, struct slice *number)
-{
-    struct slice rest;
-    (void)slice_skip(&line, "server ");
-    if (!slice_starts(line, "ping data: rdma-ping-") || !slice_after(line, "rdma-ping-", &rest))
-        return false;
-    return slice_split(rest, ':', number, &rest);
-}
-
-static bool rping_begins(const struct evidence_job *job, size_t i)
-{
-    struct slice number;
-    return ping_row(job_line(job, i), &number);
-}
-
-static size_t rping_read(struct evidence_job *job, size_t i)
-{
-    struct slice number;
-    job_subject(job, "run");
-    put_unknown(job, i, "latency");
-    for (; ping_row(job_line(job, i), &number); i++)
-        put_number(job, i, "ping_answered", number, "");
-    return i;
-}
-
-const struct evidence_reader reader_rping = {
-    .kind = "perftest",
-    .tool = "rping",
-    .begins = rping_begins,
-    .read = rping_read,
 };
 
 /* ibv_rc_pingpong: "8192000 bytes in 0.01 seconds = 6500.00 Mbit/sec" */

@@ -1,5 +1,5 @@
 /*
- * tests/unit/fleet/test_evidence_drivers.c - counters of other drivers, switches and logs of
+ * tests/unit/fleet/test_evidence_drivers.c - other drivers, versions, switches and logs of
  * services, in the formats of their tools.
  */
 #include "evidence_test.h"
@@ -259,6 +259,32 @@ static const struct expected_file texts[] = {
             {"switch-port Et1/2", "pfc_priorities", NULL, 0},
         },
         {{"switch-pfc-off", "switch-port Et1/3", 1}},
+    },
+    {
+        " Completion with error at client\n"
+        " Failed status transport retry counter exceeded: wr_id 0 syndrom 0x81\n"
+        "scnt=128, ccnt=0\n",
+        "perftest",
+        {
+            {"run", "completion_status", "12", 0},
+            {"run", "vendor_syndrome", "129", 0},
+            {"run", "completed", "0", 0},
+        },
+        {{"run-failed", "run", 1}},
+    },
+    {
+        " Failed status RNR retry counter exceeded (13): wr_id 0 syndrom 0x86\n"
+        " Failed status of another kind: wr_id 0 syndrom 0x86\n",
+        "perftest",
+        {{"run", "completion_status", "13", 0}, {"run", "completion_status", "?", 1}},
+        {{"run-failed", "run", 2}},
+    },
+    {
+        "RDMA CM event error:\n"
+        "Event: RDMA_CM_EVENT_REJECTED; error: -111.\n",
+        "perftest",
+        {{NULL, NULL, NULL, 0}},
+        {{"run-failed", "run", 1}},
     },
 };
 
