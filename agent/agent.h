@@ -44,14 +44,16 @@ enum agent_event {
     AGENT_RECEIPT_DONE,   /* acknowledged */
 };
 
-/* How the node is rebooted for what waits for that (reboot.h). Both are called on another thread,
- * with an arg that outlives the agent. */
+/* How the node is rebooted, or a device's driver reloaded, for what waits for that (reboot.h). All
+ * are called on another thread, one at a time, with an arg that outlives the agent. */
 struct agent_reboot {
     struct reboot_rules rules;
-    /* How many queue pairs programs have on the node's RDMA devices. */
-    enum err_code (*users)(void *arg, int *out_count, struct err *err);
+    /* How many queue pairs programs have on the device ("0000:3b:00.0"; NULL = all of the node). */
+    enum err_code (*users)(void *arg, const char *device, int *out_count, struct err *err);
     /* Brings the node down: returns once that was begun. */
     enum err_code (*reboot)(void *arg, struct err *err);
+    /* Reloads the device's driver: returns once its ports are there again, or why not. */
+    enum err_code (*reload)(void *arg, const char *device, struct err *err);
     void *arg;
 };
 

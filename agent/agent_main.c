@@ -268,6 +268,7 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     OWN(dp) struct dp *dp = NULL;
     OWN(way) struct way *way = NULL;
     OWN(exporter) struct exporter *exporter = NULL;
+    OWN(flasher) struct flasher *reloader = NULL;
     OWN(agent) struct agent *agent = NULL;
     struct link *link = NULL;
     OWN(flasher) struct flasher *flasher = NULL;
@@ -289,6 +290,8 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     if (code == ERR_OK)
         code = make_flasher(options, dp, starter, &flasher, err);
     if (code == ERR_OK)
+        code = make_flasher(options, dp, starter, &reloader, err);
+    if (code == ERR_OK)
         code = make_counters(options, &counters, err);
     if (code != ERR_OK) {
         if (link != NULL)
@@ -299,7 +302,8 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     struct agent_reboot reboot;
     struct reboot_command command = {.words = options->reboot_word,
                                      .root = options->root == NULL ? "" : options->root,
-                                     .starter = starter};
+                                     .starter = starter,
+                                     .flasher = reloader};
     reboot_command_how(&command, &options->reboot, &reboot);
     struct agent_config config = {
         .node = options->node,

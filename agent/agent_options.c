@@ -233,8 +233,8 @@ static const struct option_row rows[] = {
      "serve the last look at GET /metrics for Prometheus, without\nTLS; default: nowhere", 0,
      set_metrics, 0},
     {"reboot", "WHEN",
-     "for what only a boot puts in effect: never, ask (when an\noperator has approved it) or "
-     "window [never]",
+     "for what only a boot or a driver's reload puts in effect:\nnever, ask (when an operator has "
+     "approved it) or window [never]",
      0, set_reboot, 0},
     {"reboot-window", "HH:MM-HH:MM", "when the node may be rebooted, UTC [00:00-00:00, always]", 0,
      set_reboot_window, 0},

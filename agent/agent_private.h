@@ -61,6 +61,7 @@ struct agent {
     struct agent_reboot reboot_how;
     struct worker *reboot_worker; /* NULL = the node is never rebooted */
     char boot[BOOT_ID_SIZE];
+    char reloading[PORT_ID_SIZE];   /* the device whose driver is, left alone so long; "" = none */
     char reboot_said[ERR_TEXT_MAX]; /* of what waits, last */
     struct reboot_wait reboot_wait; /* what it was said of; count 0 = nothing */
     char reboot_why[ERR_TEXT_MAX];  /* the node is not rebooted for it yet */

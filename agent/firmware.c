@@ -10,6 +10,8 @@
 bool agent_is_held(struct agent *agent)
 {
     const char *device = agent->flash == NULL ? "" : flash_held(agent->flash);
+    if (agent->reloading[0] != '\0')
+        device = agent->reloading;
     reconcile_hold(agent->reconcile, device);
     return device[0] != '\0';
 }
@@ -25,7 +27,7 @@ static void on_changed(void *arg)
     struct agent *agent = arg;
     bool was = agent->held;
     agent->held = agent_is_held(agent);
-    if (agent->held && !was)
+    if (agent->held && !was && agent->reloading[0] == '\0')
         log_info("agent", "node %s: device %s is left alone while its firmware is written",
                  agent->node, flash_held(agent->flash));
     if (agent->held || !agent->started)

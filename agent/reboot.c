@@ -20,6 +20,16 @@
 /* File ------------------------------------------------------------------------------------------
  */
 
+static json_t *reloads_to_json(const struct reboot *reboot)
+{
+    OWN(json) json_t *reloads = json_array();
+    for (size_t i = 0; i < reboot->reload_count; i++)
+        if (json_array_append_new(reloads, json_pack("{ssss}", "device", reboot->reloads[i].device,
+                                                     "digest", reboot->reloads[i].digest)) != 0)
+            return NULL;
+    return GIVE(reloads);
+}
+
 static json_t *to_json(const struct reboot *reboot)
 {
     OWN(json) json_t *object = json_object();
@@ -32,7 +42,8 @@ static json_t *to_json(const struct reboot *reboot)
         write_member(object, "version", json_integer(REBOOT_VERSION)) &&
         write_text(object, "node", reboot->node) && write_text(object, "boot", reboot->boot) &&
         write_text(object, "tried", reboot->tried) && write_text(object, "owed", reboot->owed) &&
-        write_text(object, "approved", reboot->approved);
+        write_text(object, "approved", reboot->approved) &&
+        (reboot->reload_count == 0 || write_member(object, "reloads", reloads_to_json(reboot)));
     return whole ? GIVE(object) : NULL;
 }
 
@@ -41,6 +52,23 @@ static enum err_code save(const struct reboot *reboot, struct err *err)
     OWN(json) json_t *document = to_json(reboot);
     return document == NULL ? err_nomem(err)
                             : keep_write(reboot->state_dir, REBOOT_FILE, document, err);
+}
+
+static void read_reloads(struct json_reader *r, struct reboot *reboot)
+{
+    const json_t *reloads = NULL;
+    json_reader_array(r, "reloads", false, REBOOT_RELOADS_MAX, &reloads);
+    for (size_t i = 0; i < json_array_size(reloads); i++) {
+        struct reboot_reload *out = &reboot->reloads[i];
+        struct json_reader item;
+        char pointer[32];
+        snprintf(pointer, sizeof(pointer), "/reloads/%zu", i);
+        json_reader_init(&item, json_array_get(reloads, i), pointer, r->findings);
+        read_text(&item, "device", true, 1, out->device, sizeof(out->device));
+        read_text(&item, "digest", true, 1, out->digest, sizeof(out->digest));
+        json_reader_end(&item);
+    }
+    reboot->reload_count = json_array_size(reloads);
 }
 
 static enum err_code from_json(struct reboot *reboot, const json_t *document, struct err *err)
@@ -64,14 +92,17 @@ static enum err_code from_json(struct reboot *reboot, const json_t *document, st
         if (reboot->begun_us[i] <= 0)
             read_problem(&r, "begun_us", "holds something that is no time");
     }
+    read_reloads(&r, reboot);
     json_reader_end(&r);
     enum err_code code = read_result(&findings, err);
     if (code != ERR_OK)
         return code;
     if (strcmp(node, reboot->node) != 0)
         return err_set(err, ERR_INVALID, "it is node %s's", node);
-    if (strcmp(boot, reboot->boot) != 0)
-        reboot->owed[0] = '\0'; /* the boot brought it */
+    if (strcmp(boot, reboot->boot) != 0) { /* the boot brought it */
+        reboot->owed[0] = '\0';
+        reboot->reload_count = 0;
+    }
     return ERR_OK;
 }
 
@@ -103,6 +134,7 @@ enum err_code reboot_load(struct reboot *reboot, struct err *err)
     reboot->tried[0] = '\0';
     reboot->owed[0] = '\0';
     reboot->approved[0] = '\0';
+    reboot->reload_count = 0;
     for (int i = 0; i < reboot->rules.a_day; i++) /* how many there were is not known */
         push(reboot, reboot->clock->wall_us(reboot->clock));
     return save(reboot, err);
@@ -112,15 +144,34 @@ enum err_code reboot_load(struct reboot *reboot, struct err *err)
  */
 
 /* What is owed grows step by step: the digest of the one before and the next step. */
-static void owe(struct reboot *reboot, const struct receipt_step *step)
+static void owe(char owed[DIGEST_TEXT_MAX], const struct receipt_step *step)
 {
     char text[DIGEST_TEXT_MAX + sizeof(step->text) + 256];
     OWN(str)
     char *after =
         step->after == NULL ? NULL : json_dumps(step->after, JSON_ENCODE_ANY | JSON_SORT_KEYS);
-    int n = snprintf(text, sizeof(text), "%s %s %.200s", reboot->owed, step->text,
-                     after == NULL ? "" : after);
-    bytes_digest(text, (size_t)n, reboot->owed);
+    int n =
+        snprintf(text, sizeof(text), "%s %s %.200s", owed, step->text, after == NULL ? "" : after);
+    bytes_digest(text, (size_t)n, owed);
+}
+
+/* What the device's driver is to be reloaded for. It begins with what was begun last: the same
+ * change, back and forth, is not the same thing again. */
+static char *reload_of(struct reboot *reboot, const char *subject)
+{
+    size_t len = strcspn(subject, "/"), i = 0;
+    while (i < reboot->reload_count && (strncmp(reboot->reloads[i].device, subject, len) != 0 ||
+                                        reboot->reloads[i].device[len] != '\0'))
+        i++;
+    if (i == REBOOT_RELOADS_MAX)
+        return reboot->owed;
+    struct reboot_reload *reload = &reboot->reloads[i];
+    if (i == reboot->reload_count) {
+        snprintf(reload->device, sizeof(reload->device), "%.*s", (int)len, subject);
+        memcpy(reload->digest, reboot->tried, sizeof(reload->digest));
+        reboot->reload_count++;
+    }
+    return reload->digest;
 }
 
 void reboot_note(struct reboot *reboot, const struct receipt *receipt)
@@ -129,14 +180,15 @@ void reboot_note(struct reboot *reboot, const struct receipt *receipt)
     bool news = false;
     for (size_t i = 0; i < receipt->step_count; i++) {
         const struct receipt_step *step = &receipt->steps[i];
-        if (!step->done || step->undone || step->disruption != DISRUPTION_REBOOT)
+        bool reloads = step->disruption == DISRUPTION_DRIVER_RELOAD && step->subject[0] != '\0';
+        if (!step->done || step->undone || (!reloads && step->disruption != DISRUPTION_REBOOT))
             continue;
-        owe(reboot, step);
+        owe(reloads ? reload_of(reboot, step->subject) : reboot->owed, step);
         news = true;
     }
     if (news && save(reboot, &err) != ERR_OK)
-        log_error("agent", "node %s: that a reboot is owed cannot be kept: %s", reboot->node,
-                  err.text);
+        log_error("agent", "node %s: that a reboot or reload is owed cannot be kept: %s",
+                  reboot->node, err.text);
 }
 
 static bool knob_waits(const struct plan_knob *knob, const struct state_knob *is)
@@ -166,6 +218,16 @@ enum err_code reboot_waits(const struct reboot *reboot, const struct plan *plan,
         snprintf(text, sizeof(text), "module parameter %s", knob->id);
         add_wait(out, text);
         digest_knob(&digest, knob->kind, knob->subject, knob->id, 0, knob->want);
+    }
+    for (size_t i = 0; i < reboot->reload_count; i++) {
+        char text[PORT_ID_SIZE + 80];
+        OWN(json) json_t *steps = json_string(reboot->reloads[i].digest);
+        snprintf(text, sizeof(text), "driver of %s, which takes parameters when it is reloaded",
+                 reboot->reloads[i].device);
+        add_wait(out, text);
+        out->reloads++;
+        digest_knob(&digest, knob_kind_get("devlink.param"), reboot->reloads[i].device, "", 0,
+                    steps);
     }
     if (reboot->owed[0] != '\0')
         add_wait(out, "a parameter of a device that it reads when the node boots");
@@ -211,6 +273,11 @@ bool reboot_is_approved(const struct reboot *reboot, const struct reboot_wait *w
     return wait->digest[0] != '\0' && strcmp(reboot->approved, wait->digest) == 0;
 }
 
+bool reboot_is_reload(const struct reboot_wait *wait)
+{
+    return wait->reloads > 0 && wait->reloads == wait->count;
+}
+
 bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
                    char why[ERR_TEXT_MAX])
 {
@@ -223,13 +290,16 @@ bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
         snprintf(why, ERR_TEXT_MAX, "this node is never rebooted by its agent");
     else if (strcmp(wait->digest, reboot->tried) == 0)
         snprintf(why, ERR_TEXT_MAX,
-                 "a reboot for it was begun already, and it still waits: look at the node");
+                 "a %s for it was begun already, and it still waits: look at the node%s%.300s",
+                 reboot_is_reload(wait) ? "reload" : "reboot",
+                 reboot->failed[0] == '\0' ? "" : "; ", reboot->failed);
     else if (allowed->mode == REBOOT_ASK && !reboot_is_approved(reboot, wait))
         snprintf(why, ERR_TEXT_MAX, "%san operator has to approve it: stellarctl node reboot %s",
                  reboot->approved[0] == '\0' ? "" : "what was approved is not what waits now; ",
                  reboot->node);
     else if (begun_today(reboot, now_us) >= allowed->a_day)
-        snprintf(why, ERR_TEXT_MAX, "%d reboots were begun within 24 hours, which is the limit",
+        snprintf(why, ERR_TEXT_MAX,
+                 "%d reboots or reloads were begun within 24 hours, which is the limit",
                  allowed->a_day);
     else if (!in_window(allowed, now_us))
         snprintf(why, ERR_TEXT_MAX, "the window for reboots is %02d:%02d-%02d:%02d UTC",
@@ -244,10 +314,26 @@ enum err_code reboot_begin(struct reboot *reboot, const struct reboot_wait *wait
     push(reboot, reboot->clock->wall_us(reboot->clock));
     memcpy(reboot->tried, wait->digest, sizeof(reboot->tried));
     reboot->approved[0] = '\0'; /* it was for this one */
+    reboot->failed[0] = '\0';
     enum err_code code = save(reboot, err);
     if (code != ERR_OK)
         *reboot = before;
     return code;
+}
+
+void reboot_reloaded(struct reboot *reboot, const struct err *why)
+{
+    struct err err = ERR_INIT;
+    struct reboot_reload *first = &reboot->reloads[0];
+    if (why != NULL) {
+        snprintf(reboot->failed, sizeof(reboot->failed), "%s: %.400s", first->device, why->text);
+        return;
+    }
+    if (reboot->reload_count > 0)
+        memmove(first, first + 1, --reboot->reload_count * sizeof(*first));
+    if (save(reboot, &err) != ERR_OK)
+        log_error("agent", "node %s: that a driver was reloaded cannot be kept: %s", reboot->node,
+                  err.text);
 }
 
 static bool parse_minute(const char *text, int *out)

@@ -1,12 +1,15 @@
 #pragma once
 /*
- * agent/reboot.h - what only a boot of the node puts in effect, and whether the node may be
- * rebooted for it. Off unless the node's owner allows it (option --reboot). No I/O but its file, no
- * timers: reboot_look.c does what is decided here.
+ * agent/reboot.h - what only a boot of the node or a reload of a device's driver puts in effect,
+ * and whether that may begin. Off unless the node's owner allows it (option --reboot). No I/O but
+ * its file, no timers: reboot_look.c does what is decided here.
  *
- * STATE_DIR/reboot.json, on disk before a reboot is begun:
+ * STATE_DIR/reboot.json, on disk before a reboot or a reload is begun:
  *   {"version":1,"node","boot"?,"owed"?:DIGEST,"begun_us":[T,...],"tried"?:DIGEST,
- *    "approved"?:DIGEST}
+ *    "approved"?:DIGEST,"reloads"?:[{"device","digest"},...]}
+ *
+ * When nothing waits but devices that need their driver reloaded, just these are reloaded; a boot
+ * does that too. Both have the same consent and the same limits, and count as one thing begun.
  *
  * What waits has a digest. An approval is of one digest: when something else waits by then, it is
  * stale and counts for nothing. For one digest a reboot is begun once, whatever comes of it: a node
@@ -23,12 +26,13 @@
 #include "fleet/plan.h"
 #include "fleet/receipt.h"
 
-#define REBOOT_FILE       "reboot.json"
-#define REBOOT_KNOB       "host.modparam" /* the kind that the node shows both values of */
-#define REBOOTS_A_DAY     1               /* unless told otherwise */
-#define REBOOTS_A_DAY_MAX 10
-#define REBOOT_DAY_US     INT64_C(86400000000)
-#define REBOOT_DAY_MIN    1440 /* minutes */
+#define REBOOT_FILE        "reboot.json"
+#define REBOOT_KNOB        "host.modparam" /* the kind that the node shows both values of */
+#define REBOOTS_A_DAY      1               /* unless told otherwise */
+#define REBOOTS_A_DAY_MAX  10
+#define REBOOT_RELOADS_MAX 32 /* devices; what more of them need waits for a boot */
+#define REBOOT_DAY_US      INT64_C(86400000000)
+#define REBOOT_DAY_MIN     1440 /* minutes */
 
 enum reboot_mode {
     REBOOT_NEVER = 0,
@@ -46,7 +50,14 @@ struct reboot_rules {
 struct reboot_wait {
     size_t count;
     char first[256];              /* for people */
+    size_t reloads;               /* of it: devices, reboot->reloads; all = no boot is needed */
     char digest[DIGEST_TEXT_MAX]; /* "" = nothing waits */
+};
+
+/* A device whose driver is to be reloaded, and the digest of the steps that ask for it. */
+struct reboot_reload {
+    char device[PORT_ID_SIZE]; /* "0000:3b:00.0" */
+    char digest[DIGEST_TEXT_MAX];
 };
 
 struct reboot {
@@ -54,6 +65,9 @@ struct reboot {
     struct clock *clock;                 /* borrowed */
     struct reboot_rules rules;
     char owed[DIGEST_TEXT_MAX]; /* of the steps of this boot that take effect with the next; "" */
+    struct reboot_reload reloads[REBOOT_RELOADS_MAX];
+    size_t reload_count;
+    char failed[ERR_TEXT_MAX]; /* why the last reload did; in memory only; "" = none did */
     int64_t begun_us[REBOOTS_A_DAY_MAX]; /* the last ones, oldest first; 0 = none */
     char tried[DIGEST_TEXT_MAX];         /* what the last one was for; "" = none */
     char approved[DIGEST_TEXT_MAX];      /* what one may be begun for; "" = none */
@@ -63,14 +77,13 @@ struct reboot {
  * back, or is another node's, is set aside, and counts as if a reboot was begun just now. */
 ERR_MUST_CHECK enum err_code reboot_load(struct reboot *reboot, struct err *err);
 
-/* A pass ended: steps that were done and take effect with a boot are remembered. Errors are logged.
- */
+/* A pass ended: steps that were done and take effect with a boot or a reload are remembered. Errors
+ * are logged. */
 void reboot_note(struct reboot *reboot, const struct receipt *receipt);
 
 /*
  * What of the plan waits, as the node shows it: a module parameter that is set for the next load
- * while the loaded module runs with another value, and what reboot_note() remembered. What a driver
- * would take by a reload alone is not among it.
+ * while the loaded module runs with another value, and what reboot_note() remembered.
  */
 ERR_MUST_CHECK enum err_code reboot_waits(const struct reboot *reboot, const struct plan *plan,
                                           const struct state *state, struct reboot_wait *out,
@@ -88,6 +101,12 @@ bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
 /* It begins; durable when it returns ERR_OK, and only then the node may be rebooted. */
 ERR_MUST_CHECK enum err_code reboot_begin(struct reboot *reboot, const struct reboot_wait *wait,
                                           struct err *err);
+
+/* Whether reloads are all that waits. */
+bool reboot_is_reload(const struct reboot_wait *wait);
+/* The reload of the first device ended. NULL = well: it waits no more; else why not, and no other
+ * one is begun for just this. Errors are logged. */
+void reboot_reloaded(struct reboot *reboot, const struct err *why);
 
 /* "02:00-04:30" of UTC; ERR_INVALID. */
 ERR_MUST_CHECK enum err_code reboot_window_parse(const char *text, struct reboot_rules *out,

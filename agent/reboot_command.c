@@ -13,6 +13,7 @@
 #define FORMS_MAX        16
 #define COMMAND_MS       60000 /* to ask for a reboot, not to reboot */
 #define COMMAND_SAID_MAX 200
+#define RELOAD_S         120 /* a driver that starts anew; then the device counts as stuck */
 
 const struct starter_form *reboot_command_forms(const char *const *words)
 {
@@ -28,9 +29,11 @@ const struct starter_form *reboot_command_forms(const char *const *words)
     return forms;
 }
 
-static enum err_code users(void *arg, int *out_count, struct err *err)
+static enum err_code users(void *arg, const char *device, int *out_count, struct err *err)
 {
     const struct reboot_command *command = arg;
+    if (device != NULL)
+        return command->flasher->ops->users(command->flasher, device, out_count, err);
     return rdma_users(command->root, NULL, NULL, out_count, err);
 }
 
@@ -49,9 +52,15 @@ static enum err_code reboot(void *arg, struct err *err)
     return code;
 }
 
+static enum err_code reload(void *arg, const char *device, struct err *err)
+{
+    const struct reboot_command *command = arg;
+    return command->flasher->ops->reload(command->flasher, device, RELOAD_S, err);
+}
+
 void reboot_command_how(struct reboot_command *command, const struct reboot_rules *allowed,
                         struct agent_reboot *out)
 {
-    *out =
-        (struct agent_reboot){.rules = *allowed, .users = users, .reboot = reboot, .arg = command};
+    *out = (struct agent_reboot){
+        .rules = *allowed, .users = users, .reboot = reboot, .reload = reload, .arg = command};
 }

@@ -11,6 +11,7 @@ struct reboot_command {
     const char *const *words; /* the command, NULL-terminated; borrowed */
     const char *root;         /* "" in real life; borrowed */
     struct starter *starter;  /* borrowed */
+    struct flasher *flasher;  /* borrowed; for nothing else, so that it is called by one thread */
 };
 
 /* Command lines that the starter may start: those of mstflint, and this one when there is one

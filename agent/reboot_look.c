@@ -1,6 +1,7 @@
 /*
  * agent/reboot_look.c - the agent and reboots of its node (reboot.h): when what waits is looked at,
- * who still uses RDMA, and the command. What blocks runs on a thread of its own. Called by agent.c.
+ * who still uses RDMA, and the command, or the reload of drivers, one device after the other; that
+ * device is left alone so long. What blocks runs on a thread of its own. Called by agent.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +13,43 @@
 #include "fleet/inventory.h"
 #include "fleet/read.h"
 
+enum job_kind { JOB_USERS, JOB_REBOOT, JOB_RELOAD };
+
 struct job {
     struct worker_job base;
     struct agent_reboot how;
     struct reboot_wait wait;
-    bool reboots; /* else: asks who uses RDMA */
+    enum job_kind kind;
+    struct reboot_reload reloads[REBOOT_RELOADS_MAX]; /* those of the wait that are left */
+    size_t reload_count;
     int users;
     enum err_code code;
     struct err err;
 };
 
+/* Of the node, or of the devices that are reloaded. */
+static enum err_code ask(struct job *job)
+{
+    enum err_code code = ERR_OK;
+    if (!reboot_is_reload(&job->wait))
+        return job->how.users(job->how.arg, NULL, &job->users, &job->err);
+    for (size_t i = 0; i < job->reload_count && code == ERR_OK; i++) {
+        int count = 0;
+        code = job->how.users(job->how.arg, job->reloads[i].device, &count, &job->err);
+        job->users += count;
+    }
+    return code;
+}
+
 static void job_run(struct worker_job *base)
 {
     struct job *job = (struct job *)base;
-    job->code = job->reboots ? job->how.reboot(job->how.arg, &job->err)
-                             : job->how.users(job->how.arg, &job->users, &job->err);
+    if (job->kind == JOB_USERS)
+        job->code = ask(job);
+    else if (job->kind == JOB_REBOOT)
+        job->code = job->how.reboot(job->how.arg, &job->err);
+    else
+        job->code = job->how.reload(job->how.arg, job->reloads[0].device, &job->err);
 }
 
 static void job_free(struct worker_job *base)
@@ -38,9 +61,8 @@ static void job_free(struct worker_job *base)
 static void say(struct agent *agent, const struct reboot_wait *wait, const char *why)
 {
     char text[ERR_TEXT_MAX];
-    snprintf(text, sizeof(text),
-             "settings that wait for a reboot: %zu, the first is %.160s; %.200s", wait->count,
-             wait->first, why);
+    snprintf(text, sizeof(text), "settings that wait for a %s: %zu, the first is %.160s; %.200s",
+             reboot_is_reload(wait) ? "reload" : "reboot", wait->count, wait->first, why);
     if (strcmp(text, agent->reboot_said) == 0)
         return;
     snprintf(agent->reboot_said, sizeof(agent->reboot_said), "%s", text);
@@ -50,7 +72,17 @@ static void say(struct agent *agent, const struct reboot_wait *wait, const char 
     log_warning("agent", "node %s: %s", agent->node, text);
 }
 
-static void start(struct agent *agent, const struct reboot_wait *wait, bool reboots);
+static void start(struct agent *agent, const struct job *like);
+
+/* The first device; the others when that one is through. */
+static void reload(struct agent *agent, const struct job *like)
+{
+    text_copy(agent->reloading, sizeof(agent->reloading), like->reloads[0].device);
+    agent->held = agent_is_held(agent);
+    log_warning("agent", "node %s: the driver of %s is reloaded now", agent->node,
+                agent->reloading);
+    start(agent, like);
+}
 
 static void on_users(struct agent *agent, const struct job *job)
 {
@@ -60,43 +92,88 @@ static void on_users(struct agent *agent, const struct job *job)
         snprintf(why, sizeof(why), "who uses RDMA cannot be asked: %.300s", job->err.text);
         say(agent, &job->wait, why);
     } else if (job->users > 0) {
-        say(agent, &job->wait, "programs have queue pairs; it is not rebooted under them");
+        say(agent, &job->wait, "programs have queue pairs; it is not done under them");
     } else if (!agent_reboot_is_free(agent) || !reboot_is_due(&agent->reboot, &job->wait, why)) {
         return; /* something came in between: the next look tells */
     } else if (reboot_begin(&agent->reboot, &job->wait, &err) != ERR_OK) {
         say(agent, &job->wait, err.text);
+    } else if (reboot_is_reload(&job->wait)) {
+        struct job next = *job;
+        next.kind = JOB_RELOAD;
+        reload(agent, &next);
     } else {
+        struct job next = *job;
+        next.kind = JOB_REBOOT;
         say(agent, &job->wait, "the node is rebooted now");
-        start(agent, &job->wait, true);
+        start(agent, &next);
     }
+}
+
+/* Let go first: what the reload took is brought back by the check, whether it went well or not. */
+static void let_go(struct agent *agent)
+{
+    agent->reloading[0] = '\0';
+    agent->held = agent_is_held(agent);
+    agent_check_soon(agent);
+}
+
+static void on_reloaded(struct agent *agent, struct job *job)
+{
+    let_go(agent);
+    reboot_reloaded(&agent->reboot, job->code == ERR_OK ? NULL : &job->err);
+    if (job->code != ERR_OK) {
+        log_error("agent", "node %s: the driver of %s was not reloaded: %s", agent->node,
+                  job->reloads[0].device, job->err.text);
+        say(agent, &job->wait, agent->reboot.failed);
+        return;
+    }
+    log_info("agent", "node %s: the driver of %s was reloaded", agent->node,
+             job->reloads[0].device);
+    memmove(job->reloads, job->reloads + 1, --job->reload_count * sizeof(job->reloads[0]));
+    if (job->reload_count > 0)
+        reload(agent, job);
+    else
+        agent_reboot_look(agent);
 }
 
 static void on_done(void *arg, struct worker_job *base)
 {
     struct agent *agent = arg;
     struct job *job = (struct job *)base;
-    if (!job->reboots)
+    if (job->kind == JOB_USERS)
         on_users(agent, job);
+    else if (job->kind == JOB_RELOAD)
+        on_reloaded(agent, job);
     else if (job->code != ERR_OK)
         log_error("agent", "node %s: it was not rebooted: %s", agent->node, job->err.text);
     free(job);
 }
 
-static void start(struct agent *agent, const struct reboot_wait *wait, bool reboots)
+static void start(struct agent *agent, const struct job *like)
 {
     struct err err = ERR_INIT;
     struct job *job = calloc(1, sizeof(*job));
     enum err_code code = job == NULL ? err_nomem(&err) : ERR_OK;
     if (code == ERR_OK) {
+        *job = *like;
         job->base = (struct worker_job){.run = job_run, .done = on_done, .free = job_free};
         job->how = agent->reboot_how;
-        job->wait = *wait;
-        job->reboots = reboots;
         job->err = (struct err)ERR_INIT;
         code = worker_start(agent->reboot_worker, &job->base, agent, &err);
     }
-    if (code != ERR_OK)
-        log_error("agent", "node %s: a reboot cannot be looked after: %s", agent->node, err.text);
+    if (code == ERR_OK)
+        return;
+    log_error("agent", "node %s: a reboot cannot be looked after: %s", agent->node, err.text);
+    if (like->kind == JOB_RELOAD)
+        let_go(agent);
+}
+
+static void start_asking(struct agent *agent, const struct reboot_wait *wait)
+{
+    struct job job = {.wait = *wait, .kind = JOB_USERS};
+    job.reload_count = agent->reboot.reload_count;
+    memcpy(job.reloads, agent->reboot.reloads, sizeof(job.reloads));
+    start(agent, &job);
 }
 
 /* Only what can wait is looked at. */
@@ -140,7 +217,7 @@ void agent_reboot_look(struct agent *agent)
         return;
     }
     if (reboot_is_due(&agent->reboot, &wait, why))
-        start(agent, &wait, false);
+        start_asking(agent, &wait);
     else if (wait.count > 0)
         say(agent, &wait, why);
     else if (agent->reboot_wait.count > 0) {

@@ -47,6 +47,7 @@ static void fill(struct receipt_step *out, const struct plan_step *step, bool dr
                  step->id[0] == '\0' ? "" : " ", step->id);
     else
         plan_step_describe(step, out->text, sizeof(out->text));
+    memcpy(out->subject, step->subject, sizeof(out->subject));
     out->disruption = step->disruption;
     out->before = json_incref(drift ? step->to : step->from);
     out->after = json_incref(drift ? step->from : step->to);

@@ -100,7 +100,7 @@ const struct command commands[] = {
      WORDS(1, ARGUMENTS_MAX), WORDS_NONE, false, cmd_backup_delete},
     {"node join-token", "NODE", "make a one-time token with which a node enrols", NULL,
      OPTIONS(OPTION_LIFETIME, OPTION_REASON), WORDS(1, 1), WORDS_NONE, false, cmd_node_join_token},
-    {"node reboot", "NODE", "approve a reboot for what waits on the node (--reboot ask)", NULL,
+    {"node reboot", "NODE", "approve a reboot or reload for what waits on it (--reboot ask)", NULL,
      OPTIONS(OPTION_REASON), WORDS(1, 1), WORDS_NONE, false, cmd_node_reboot},
     {"node release", "NODE", "let a node try again what it gave up", NULL, OPTIONS(OPTION_REASON),
      WORDS(1, 1), WORDS_NONE, false, cmd_node_release},

@@ -4,8 +4,9 @@
  * sibling of dp.h with providers of its own: flash_linux (devlink, else mstflint) and flash_sim.
  *
  * Threads: any, one call of a flasher at a time. Blocking: identify, users, links and check as long
- * as DP_DEADLINE_MS a request; write and activate as long as the device takes, at most their
- * deadline. A device is named by its bus address ("0000:3b:00.0"), a port's id without "/PORT".
+ * as DP_DEADLINE_MS a request; write, activate and reload as long as the device takes, at most
+ * their deadline. A device is named by its bus address ("0000:3b:00.0"), a port's id without
+ * "/PORT".
  */
 
 #include <stdbool.h>
@@ -77,6 +78,10 @@ struct flasher_ops {
      * reset or a reboot; nothing was changed. */
     enum err_code (*activate)(struct flasher *flasher, const char *device, int deadline_s,
                               struct err *err);
+    /* The device's driver begins anew, with the parameters that were set for that; its ports go and
+     * come, their settings may be lost. As long as activate. ERR_UNSUPPORTED: it cannot. */
+    enum err_code (*reload)(struct flasher *flasher, const char *device, int deadline_s,
+                            struct err *err);
     /* What a crash left where images are put for the kernel. */
     void (*sweep)(struct flasher *flasher);
     void (*free)(struct flasher *flasher);

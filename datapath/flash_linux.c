@@ -355,7 +355,17 @@ static enum err_code linux_activate(struct flasher *flasher, const char *device,
 {
     char bus[BUS_SIZE];
     enum err_code code = find_bus((const struct flash_linux *)flasher, device, bus, err);
-    return code == ERR_OK ? devlink_activate(bus, device, deadline_s, err) : code;
+    return code == ERR_OK ? devlink_reload(bus, device, DEVLINK_RELOAD_FIRMWARE, deadline_s, err)
+                          : code;
+}
+
+static enum err_code linux_reload(struct flasher *flasher, const char *device, int deadline_s,
+                                  struct err *err)
+{
+    char bus[BUS_SIZE];
+    enum err_code code = find_bus((const struct flash_linux *)flasher, device, bus, err);
+    return code == ERR_OK ? devlink_reload(bus, device, DEVLINK_RELOAD_DRIVER, deadline_s, err)
+                          : code;
 }
 
 static void linux_free(struct flasher *flasher)
@@ -373,6 +383,7 @@ enum err_code flash_linux_new(const struct flash_linux_config *config, struct fl
         .links = linux_links,
         .write = linux_write,
         .activate = linux_activate,
+        .reload = linux_reload,
         .sweep = linux_sweep,
         .free = linux_free,
     };

@@ -255,6 +255,17 @@ static enum err_code sim_activate(struct flasher *flasher, const char *device, i
     return code;
 }
 
+/* What is set is in effect here already, and stays. */
+static enum err_code sim_reload(struct flasher *flasher, const char *device, int deadline_s,
+                                struct err *err)
+{
+    (void)deadline_s;
+    if (take(flasher, device, err) == NULL)
+        return ERR_NOT_FOUND;
+    give(flasher);
+    return ERR_OK;
+}
+
 static void sim_sweep(struct flasher *flasher)
 {
     (void)flasher; /* it reads images where they are */
@@ -274,6 +285,7 @@ enum err_code flash_sim_new(struct dp *sim, struct flasher **out, struct err *er
         .links = sim_links,
         .write = sim_write,
         .activate = sim_activate,
+        .reload = sim_reload,
         .sweep = sim_sweep,
         .free = sim_free,
     };

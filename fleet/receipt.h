@@ -25,7 +25,8 @@ const char *receipt_result_name(enum receipt_result result); /* "applied", "roll
 #define RECEIPT_WRITER_SIZE 96
 
 struct receipt_step {
-    char text[256]; /* "change dcb.pfc solar_rdma.0/0" */
+    char text[256];             /* "change dcb.pfc solar_rdma.0/0" */
+    char subject[PORT_ID_SIZE]; /* of the knob; not in the document, "" when it was read from one */
     enum disruption disruption;
     bool done, undone;
     char problem[ERR_TEXT_MAX];       /* "" = fine */

@@ -86,11 +86,15 @@ struct nl_msg *devlink_encode_flash(uint16_t family, const char *bus, const char
     return msg;
 }
 
-struct nl_msg *devlink_encode_activate(uint16_t family, const char *bus, const char *device)
+struct nl_msg *devlink_encode_reload(uint16_t family, const char *bus, const char *device,
+                                     enum devlink_reload what)
 {
+    static const uint8_t actions[] = {
+        [DEVLINK_RELOAD_DRIVER] = DEVLINK_RELOAD_ACTION_DRIVER_REINIT,
+        [DEVLINK_RELOAD_FIRMWARE] = DEVLINK_RELOAD_ACTION_FW_ACTIVATE,
+    };
     struct nl_msg *msg = encode(family, DEVLINK_CMD_RELOAD, bus, device);
-    if (msg != NULL &&
-        nla_put_u8(msg, DEVLINK_ATTR_RELOAD_ACTION, DEVLINK_RELOAD_ACTION_FW_ACTIVATE) < 0) {
+    if (msg != NULL && nla_put_u8(msg, DEVLINK_ATTR_RELOAD_ACTION, actions[what]) < 0) {
         nlmsg_free(msg);
         msg = NULL;
     }
@@ -235,14 +239,15 @@ enum err_code devlink_flash_probe(struct nlx *nlx, const char *bus, const char *
     return code;
 }
 
-enum err_code devlink_activate(const char *bus, const char *device, int deadline_s, struct err *err)
+enum err_code devlink_reload(const char *bus, const char *device, enum devlink_reload what,
+                             int deadline_s, struct err *err)
 {
     OWN(nlx) struct nlx *nlx = NULL;
     uint16_t family;
     enum err_code code = open_devlink(&nlx, &family, err);
     if (code != ERR_OK)
         return code;
-    OWN(nl_msg) struct nl_msg *msg = devlink_encode_activate(family, bus, device);
+    OWN(nl_msg) struct nl_msg *msg = devlink_encode_reload(family, bus, device, what);
     if (msg == NULL)
         return err_nomem(err);
     nlx_set_deadline(nlx, deadline_s * MS_PER_S);

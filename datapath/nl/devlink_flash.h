@@ -1,7 +1,7 @@
 #pragma once
 /*
  * datapath/nl/devlink_flash.h - writing and activating firmware over devlink: FLASH_UPDATE, its
- * notifications in the multicast group "config", and RELOAD with the action fw_activate.
+ * notifications in the multicast group "config", and RELOAD, of the driver or of the firmware.
  *
  * The request comes back when the device is done, minutes later; the kernel holds the device's
  * devlink lock all the while, so that nothing else can be asked of it.
@@ -31,7 +31,13 @@ int devlink_flash_percent(const struct devlink_flash_event *event);
 /* file: relative to the kernel's firmware path; component NULL = the whole. */
 struct nl_msg *devlink_encode_flash(uint16_t family, const char *bus, const char *device,
                                     const char *file, const char *component);
-struct nl_msg *devlink_encode_activate(uint16_t family, const char *bus, const char *device);
+
+enum devlink_reload {
+    DEVLINK_RELOAD_DRIVER,   /* driver_reinit: takes the driverinit parameters */
+    DEVLINK_RELOAD_FIRMWARE, /* fw_activate: runs the firmware that is stored */
+};
+struct nl_msg *devlink_encode_reload(uint16_t family, const char *bus, const char *device,
+                                     enum devlink_reload what);
 
 struct devlink_flash {
     const char *bus, *device, *file;
@@ -46,5 +52,6 @@ ERR_MUST_CHECK enum err_code devlink_flash(const struct devlink_flash *flash, st
 ERR_MUST_CHECK enum err_code devlink_flash_probe(struct nlx *nlx, const char *bus,
                                                  const char *device, struct err *err);
 /* Blocking. ERR_UNSUPPORTED: the driver cannot, or has nothing to activate that way. */
-ERR_MUST_CHECK enum err_code devlink_activate(const char *bus, const char *device, int deadline_s,
-                                              struct err *err);
+ERR_MUST_CHECK enum err_code devlink_reload(const char *bus, const char *device,
+                                            enum devlink_reload what, int deadline_s,
+                                            struct err *err);

@@ -280,13 +280,91 @@ static void a_step_that_takes_a_boot_waits_until_there_was_one(void **state)
     assert_int_equal(look(f, "\"256\"", "256", "256").count, 0);
 }
 
+static void note(struct fixture *f, const char *subject, const char *text)
+{
+    OWN(receipt) struct receipt *receipt = receipt_of(DISRUPTION_DRIVER_RELOAD, true, false);
+    snprintf(receipt->steps[0].subject, sizeof(receipt->steps[0].subject), "%s", subject);
+    snprintf(receipt->steps[0].text, sizeof(receipt->steps[0].text), "%s", text);
+    reboot_note(&f->reboot, receipt);
+}
+
+static struct reboot_wait what_waits(const struct fixture *f)
+{
+    return look(f, "\"256\"", "256", "256");
+}
+
+static void a_step_that_takes_a_reload_waits_for_its_device(void **state)
+{
+    struct fixture *f = *state;
+    struct err why = ERR_INIT;
+    open_fixture(f, "a", always);
+    note(f, "0000:3b:00.0/0", "a to b");
+    note(f, "0000:3b:00.0/1", "c to d");
+    note(f, "0000:3b:00.1/0", "a to b");
+    open_fixture(f, "a", always); /* it is on disk */
+    struct reboot_wait wait = what_waits(f);
+    assert_int_equal(wait.count, 2);
+    assert_true(reboot_is_reload(&wait));
+    assert_contains(wait.first, "driver of 0000:3b:00.0,");
+    struct reboot_wait mixed = look(f, "\"256\"", "32", "256");
+    assert_false(reboot_is_reload(&mixed)); /* the boot does both */
+    assert_true(is_due(f, wait.digest));
+    begin(f, wait.digest);
+    reboot_reloaded(&f->reboot, NULL);
+    open_fixture(f, "a", always);
+    wait = what_waits(f);
+    assert_int_equal(wait.count, 1);
+    assert_contains(wait.first, "driver of 0000:3b:00.1,");
+    assert_int_equal(err_set(&why, ERR_IO, "no"), ERR_IO);
+    reboot_reloaded(&f->reboot, &why);
+    assert_int_equal(what_waits(f).count, 1);
+    assert_contains(f->reboot.failed, "0000:3b:00.1: no");
+    open_fixture(f, "b", always);
+    assert_int_equal(what_waits(f).count, 0); /* a boot brought it */
+}
+
+static void the_same_change_back_and_forth_is_another_thing(void **state)
+{
+    struct fixture *f = *state;
+    open_fixture(f, "a", always);
+    note(f, "0000:3b:00.0/0", "a to b");
+    struct reboot_wait first = what_waits(f);
+    begin(f, first.digest);
+    assert_string_equal(what_waits(f).digest, first.digest); /* until it is through */
+    reboot_reloaded(&f->reboot, NULL);
+    note(f, "0000:3b:00.0/0", "a to b");
+    assert_string_not_equal(what_waits(f).digest, first.digest);
+}
+
+static void more_devices_than_are_reloaded_wait_for_a_boot(void **state)
+{
+    struct fixture *f = *state;
+    char subject[PORT_ID_SIZE];
+    open_fixture(f, "a", always);
+    for (int i = 0; i <= REBOOT_RELOADS_MAX; i++) {
+        struct reboot_wait wait = what_waits(f);
+        assert_int_equal(reboot_is_reload(&wait), i > 0);
+        snprintf(subject, sizeof(subject), "0000:%02x:00.0/0", (unsigned)i);
+        note(f, subject, "a to b");
+    }
+    struct reboot_wait wait = what_waits(f);
+    assert_int_equal(wait.count, REBOOT_RELOADS_MAX + 1);
+    assert_int_equal(wait.reloads, REBOOT_RELOADS_MAX);
+    assert_false(reboot_is_reload(&wait));
+    open_fixture(f, "a", always);
+    assert_int_equal(what_waits(f).count, REBOOT_RELOADS_MAX + 1);
+}
+
 /* An agent ------------------------------------------------------------------------------------ */
 
-static atomic_int users_now, reboots;
+static atomic_int users_now, reboots, reloads, reload_fails;
+static char asked[PORT_ID_SIZE], reloaded[PORT_ID_SIZE]; /* devices, last */
 
-static enum err_code count_users(void *arg, int *out_count, struct err *err)
+static enum err_code count_users(void *arg, const char *device, int *out_count, struct err *err)
 {
     (void)arg;
+    if (device != NULL)
+        snprintf(asked, sizeof(asked), "%s", device);
     int count = atomic_load(&users_now);
     if (count < 0)
         return err_set(err, ERR_IO, "the kernel does not say");
@@ -300,6 +378,14 @@ static enum err_code count_reboot(void *arg, struct err *err)
     (void)err;
     atomic_fetch_add(&reboots, 1);
     return ERR_OK;
+}
+
+static enum err_code count_reload(void *arg, const char *device, struct err *err)
+{
+    (void)arg;
+    snprintf(reloaded, sizeof(reloaded), "%s", device);
+    atomic_fetch_add(&reloads, 1);
+    return atomic_load(&reload_fails) ? err_set(err, ERR_IO, "the driver says no") : ERR_OK;
 }
 
 static void an_agent_reboots_once_when_nobody_uses_rdma(void **state)
@@ -397,6 +483,83 @@ static void an_agent_that_asks_reboots_when_that_is_approved(void **state)
     site_close(&site);
 }
 
+static void begin_site(struct site *site, const struct agent_reboot *how)
+{
+    site_open(site);
+    sleep_agent(site);
+    site->reboot = how;
+    wake_every(site, 20 * NS_PER_MS);
+    atomic_store(&users_now, 0);
+    atomic_store(&reboots, 0);
+    atomic_store(&reloads, 0);
+    atomic_store(&reload_fails, 0);
+    asked[0] = reloaded[0] = '\0';
+}
+
+static const struct row no_roce[] = {
+    {"devlink.param", "sim.1/0", "enable_roce", "{\"driverinit\":false}", false, false},
+    {NULL, NULL, NULL, NULL, false, false}};
+
+static void an_agent_reloads_just_the_device_that_waits(void **state)
+{
+    (void)state;
+    static const struct agent_reboot how = {.rules = {.mode = REBOOT_ASK, .a_day = 1},
+                                            .users = count_users,
+                                            .reboot = count_reboot,
+                                            .reload = count_reload};
+    struct site site;
+    char digest[DIGEST_TEXT_MAX];
+    begin_site(&site, &how);
+    assert_true(send_plan(&site, NODE, 1, no_roce));
+    acknowledge(&site);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reloads), 0);
+    const json_t *told = json_object_get(site.inventory, "reboot");
+    assert_contains(json_string_value(json_object_get(told, "first")), "driver of sim.1");
+    assert_contains(json_string_value(json_object_get(told, "why")), "has to approve it");
+    snprintf(digest, sizeof(digest), "%s", json_string_value(json_object_get(told, "digest")));
+    atomic_store(&users_now, 1);
+    send_approval(&site, no_roce, 1, digest);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reloads), 0); /* not under programs */
+    assert_string_equal(asked, "sim.1");
+    atomic_store(&users_now, 0);
+    for (int i = 0; i < 100 && atomic_load(&reloads) == 0; i++)
+        turn(&site, 50);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reloads), 1);
+    assert_string_equal(reloaded, "sim.1");
+    assert_int_equal(atomic_load(&reboots), 0);
+    assert_null(json_object_get(site.inventory, "reboot")); /* nothing waits any more */
+    site_close(&site);
+}
+
+static void a_reload_that_fails_is_told_and_not_tried_again(void **state)
+{
+    (void)state;
+    static const struct agent_reboot how = {
+        .rules = {.mode = REBOOT_WINDOW, .a_day = REBOOTS_A_DAY_MAX},
+        .users = count_users,
+        .reboot = count_reboot,
+        .reload = count_reload};
+    struct site site;
+    begin_site(&site, &how);
+    atomic_store(&reload_fails, 1);
+    assert_true(send_plan(&site, NODE, 1, no_roce));
+    acknowledge(&site);
+    for (int i = 0; i < 100 && atomic_load(&reloads) == 0; i++)
+        turn(&site, 50);
+    turn(&site, 500);
+    assert_int_equal(atomic_load(&reloads), 1);
+    const json_t *told = json_object_get(site.inventory, "reboot");
+    assert_contains(json_string_value(json_object_get(told, "why")), "the driver says no");
+    sleep_agent(&site);
+    wake_every(&site, 20 * NS_PER_MS); /* a restart forgets nothing */
+    turn(&site, 500);
+    assert_int_equal(atomic_load(&reloads), 1);
+    site_close(&site);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -411,8 +574,13 @@ int main(void)
         TEST(a_broken_file_counts_as_a_reboot),
         TEST(what_the_next_load_brings_waits),
         TEST(a_step_that_takes_a_boot_waits_until_there_was_one),
+        TEST(a_step_that_takes_a_reload_waits_for_its_device),
+        TEST(the_same_change_back_and_forth_is_another_thing),
+        TEST(more_devices_than_are_reloaded_wait_for_a_boot),
         TEST(an_agent_reboots_once_when_nobody_uses_rdma),
         TEST(an_agent_that_asks_reboots_when_that_is_approved),
+        TEST(an_agent_reloads_just_the_device_that_waits),
+        TEST(a_reload_that_fails_is_told_and_not_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

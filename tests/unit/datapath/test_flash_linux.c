@@ -74,9 +74,13 @@ static void requests_name_device_and_file(void **state)
     /* genlmsghdr{cmd 58, version 1}, BUS_NAME, DEV_NAME, FLASH_UPDATE_FILE_NAME(122) */
     assert_payload(flash, "3a010000 08000100 70636900 11000200 30303030 3a33623a 30302e30 00000000 "
                           "13007a00 7374656c 6c61722f 69312e62 696e0000");
-    OWN(nl_msg) struct nl_msg *activate = devlink_encode_activate(0x1c, "pci", BDF);
+    OWN(nl_msg)
+    struct nl_msg *activate = devlink_encode_reload(0x1c, "pci", BDF, DEVLINK_RELOAD_FIRMWARE);
     assert_payload(activate, "25010000 08000100 70636900 11000200 30303030 3a33623a 30302e30");
     assert_holds(activate, "05009900 02000000"); /* RELOAD_ACTION fw_activate */
+    OWN(nl_msg)
+    struct nl_msg *reload = devlink_encode_reload(0x1c, "pci", BDF, DEVLINK_RELOAD_DRIVER);
+    assert_holds(reload, "05009900 01000000"); /* driver_reinit */
 }
 
 static void only_queue_pairs_of_users_count(void **state)
