@@ -21,6 +21,7 @@ const of = (file: Promise<unknown>) => file as Promise<{ default: Component<Reco
 export const screens: readonly Screen[] = [
   { path: "/", title: "nav.overview", roles: STAFF, menu: true, load: () => of(import("./screens/Overview.svelte")) },
   { path: "/home", title: "nav.home", roles: TENANTS, menu: true, load: () => of(import("./screens/TenantHome.svelte")) },
+  { path: "/fabric", title: "nav.fabric", roles: STAFF, menu: true, load: () => of(import("./screens/Fabric.svelte")) },
   { path: "/nodes", title: "nav.nodes", roles: STAFF, menu: true, load: () => of(import("./screens/Nodes.svelte")) },
   { path: "/nodes/{node}", title: "nav.nodes", roles: STAFF, under: "/nodes", load: () => of(import("./screens/NodeDetail.svelte")) },
   { path: "/tenants", title: "nav.tenants", roles: STAFF, menu: true, load: () => of(import("./screens/Tenants.svelte")) },

@@ -53,3 +53,15 @@ export function addJob(doc: Json | undefined, job: string): Json {
 export function removeJob(doc: Json | undefined, job: string): Json {
   return withJobs(doc, (jobs) => Object.fromEntries(Object.entries(jobs).filter(([name]) => name !== job)));
 }
+
+/** Members of a job that stand below its four fields. */
+export const isOther = (name: string): boolean => name !== "" && !FIELDS.some((field) => field === name);
+
+/** Changes all members of a job but its four fields. */
+export function setOthers(doc: Json | undefined, job: string, others: Json): Json {
+  return withJobs(doc, (jobs) => {
+    const old = isMembers(jobs[job]) ? jobs[job] : {};
+    const kept = Object.fromEntries(Object.entries(old).filter(([name]) => !isOther(name)));
+    return { ...jobs, [job]: { ...kept, ...(isMembers(others) ? others : {}) } };
+  });
+}

@@ -80,7 +80,7 @@ try {
       return transfer;
     }, JSON.stringify({ qos_policy: { nlp_job: { priority: 3, bw_guarantee: "40%" }, cv_job: { priority: 2, bw_limit: "60%" } } }));
     await admin.getByRole("region", { name: "JSON" }).dispatchEvent("drop", { dataTransfer: data });
-    await admin.locator("legend", { hasText: "cv_job" }).waitFor();
+    await admin.locator("legend", { hasText: "cv_job" }).first().waitFor();
   });
   await test("a dry run shows what would change and stores nothing", async () => {
     await admin.getByRole("button", { name: "Dry run" }).click();
@@ -228,7 +228,7 @@ try {
     await admin.getByRole("heading", { level: 1, name: "Tenant vision" }).waitFor();
     equal(await admin.getByRole("navigation").first().getByRole("listitem").allInnerTexts(), ["Home", "Incidents", "Users", "Tokens", "Audit", "API"], "the menu");
     await go("/tenants/vision/policy", "Policy of vision");
-    await admin.locator("legend", { hasText: "nlp_job" }).waitFor();
+    await admin.locator("legend", { hasText: "nlp_job" }).first().waitFor();
     noFaults(admin);
   });
 } finally {
