@@ -62,7 +62,7 @@ try {
     await tabTo(page.getByRole("button", { name: "Save" }));
     await page.keyboard.press("Enter");
     await page.getByText("Stored as revision 1.").waitFor();
-    equal((await must("GET", "/v1/tenants/vision/policy")).qos_policy, { nlp_job: { priority: 3, bw_guarantee: "40%" } });
+    equal((await must("GET", "/v1/tenants/vision/policy")).qos_policy, { nlp_job: { bw_guarantee: "40%", priority: 3 } });
     noFaults(page);
   });
   await inspect(page, "tenant-policy");
