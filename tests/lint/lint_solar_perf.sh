@@ -23,6 +23,27 @@ for test in send_lat write_bw read_bw cpu; do
         say "not ok" "$test is measured over both transports"
     fi
 done
+# many TEST WHAT CONDITION options...: a test of several processes, by its JSON.
+many() {
+    test=$1 what=$2 holds=$3
+    shift 3
+    timeout 120 "$perf" --time 50 --rounds 1 --format json "$@" "$test" >"$tmp/out" 2>"$tmp/err"
+    if [ $? = 0 ] && [ "$(jq -s "map(select(.ns > 0 and $holds)) | length" "$tmp/out")" = 2 ]; then
+        say ok "$what"
+    else
+        sed 's/^/# /' "$tmp/out" "$tmp/err"
+        say "not ok" "$what"
+    fi
+}
+many incast "incast adds up what all senders carry and how alike they are" \
+    ".operations >= 5 and .bytes == .operations * 65536 and .fairness > 0.2 and .fairness <= 1" --senders 5
+# 20 Mbit/s for 50 ms are 125,000 bytes: 62 operations of 1,000 a tenant, 70 so that five flows and two have as many each.
+for policy in none weight limit; do
+    many tenants "two tenants end after as many bytes each, policy $policy" \
+        ".operations == 70 + 70 and .bytes == 140000 and .difference_percent >= 0" --rate 20 --size 1000 --policy $policy
+done
+timeout 120 "$perf" --time 50 --rounds 1 tenants 2>&1 | grep -q '^median *solar.*%$' &&
+    say ok "text ends with the tenants' difference" || say "not ok" "text ends with the tenants' difference"
 timeout 120 "$perf" --time 50 --rounds 2 --format csv --address ::1 write_bw >"$tmp/out" 2>&1
 columns=$(head -n 1 "$tmp/out" | tr ',' '\n' | wc -l)
 [ "$(awk -F , -v n="$columns" 'NF != n' "$tmp/out" | wc -l)" = 0 ] && [ "$(wc -l <"$tmp/out")" = 4 ] &&
@@ -46,6 +67,11 @@ refuses() {
 refuses "no test is usage" 2 "name one test"
 refuses "an unknown test is usage" 2 "name one test" latency
 refuses "a size above the limit is refused" 2 "67108864" --size 67108865 send_lat
+refuses "more senders than the limit are refused" 2 "1 to 32" --senders 33 incast
+refuses "as many as the limit are not" 0 "Usage" --senders 32 --help
+refuses "an unknown policy is refused" 2 "none, weight or limit" --policy fair tenants
+refuses "incast over TCP is refused" 1 "without --tcp" --tcp incast
+refuses "tenants over TCP are refused" 1 "without --tcp" --tcp tenants
 refuses "a server without a key is refused" 1 "key-file" --serve
 echo 12 >"$tmp/short"
 refuses "a key that is too short is refused" 1 "64 hexadecimal" --serve --key-file "$tmp/short"
@@ -66,5 +92,7 @@ timeout 60 "$perf" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" --ti
 }
 refuses "who has another key is not answered" 1 "does not answer" --connect 127.0.0.1 --port "$port" \
     --key-file "$tmp/other" --time 50 --rounds 1 write_bw
+refuses "a client has an address of its own, not the server's" 1 "203.0.113.9" --connect 127.0.0.1 \
+    --address 203.0.113.9 --port "$port" --key-file "$tmp/key" --time 50 --rounds 1 write_bw
 echo "1..$n"
 exit $bad

@@ -12,10 +12,8 @@
 #define MAGIC 0x534f4c50u
 
 static const char *const names[] = {
-    [PERF_SEND_LAT] = "send_lat",
-    [PERF_WRITE_BW] = "write_bw",
-    [PERF_READ_BW] = "read_bw",
-    [PERF_CPU] = "cpu",
+    [PERF_SEND_LAT] = "send_lat", [PERF_WRITE_BW] = "write_bw", [PERF_READ_BW] = "read_bw",
+    [PERF_CPU] = "cpu",           [PERF_INCAST] = "incast",     [PERF_TENANTS] = "tenants",
 };
 
 #define TESTS ((int)(sizeof(names) / sizeof(names[0])))
@@ -54,6 +52,11 @@ bool perf_request_get(const uint8_t data[PERF_REQUEST_SIZE], struct perf_request
     r.test = (enum perf_test)test;
     *out = r;
     return true;
+}
+
+const char *perf_peer(const struct perf_options *options)
+{
+    return options->peer != NULL ? options->peer : options->address;
 }
 
 int64_t perf_now_ns(void)

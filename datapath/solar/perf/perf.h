@@ -4,6 +4,7 @@
  * beside it in the same two processes, over TCP. The transport is used through solar.h only.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,21 +18,41 @@
 #define PERF_SAMPLES_MAX 1000000 /* of a round */
 #define PERF_CLIENTS_MAX 64      /* queue pairs of a server */
 #define PERF_SECONDS_MAX 3600
+#define PERF_SENDERS_MAX 32 /* processes of incast */
 
-enum perf_test { PERF_SEND_LAT, PERF_WRITE_BW, PERF_READ_BW, PERF_CPU };
+enum perf_test { PERF_SEND_LAT, PERF_WRITE_BW, PERF_READ_BW, PERF_CPU, PERF_INCAST, PERF_TENANTS };
+
+/* What two tenants are given: nothing (a flow is a flow), weights so that both weigh the same, or
+ * 60 % of the line each as their limit. */
+enum perf_policy { PERF_POLICY_NONE, PERF_POLICY_WEIGHT, PERF_POLICY_LIMIT };
+
+/* In memory that processes share: all begin when all are ready. */
+struct perf_gate {
+    atomic_int ready;
+    int count;
+};
 
 enum perf_format { PERF_TEXT, PERF_JSON, PERF_CSV };
 
 struct perf_options {
     enum perf_test test;
     enum perf_format format;
-    const char *address; /* own, and the server's */
+    const char *address; /* own */
+    const char *peer;    /* the server's; NULL = the same */
     uint16_t port;       /* of the server: UDP, and TCP */
     uint8_t key[SOLAR_KEY_SIZE];
     uint32_t size_bytes;
     int depth, rounds, paths, payload_max;
     int64_t round_ns, spin_ns;
-    int64_t rate_bps; /* of the test cpu */
+    int64_t rate_bps; /* of the test cpu; the line of tenants */
+    int64_t line_bps; /* of the network device; 0 = the library's default */
+    int senders;      /* of incast */
+    enum perf_policy policy;
+    /* Of one process of several; 0 and NULL = none. */
+    int64_t volume_bytes; /* ends the round, instead of its length */
+    int64_t limit_bps;
+    int weight;
+    struct perf_gate *gate;
     bool tcp;
     int server_pid; /* its CPU counts too; 0 = on another host */
 };
@@ -44,6 +65,8 @@ struct perf_result {
     int64_t cpu_ns;                                  /* of both processes; of this one alone if the
                                                         server is elsewhere */
     uint64_t sent_packets, resent_packets, spurious_packets;
+    double fairness;           /* Jain's index of the senders' rates, of incast */
+    double difference_percent; /* of the tenants' times */
 };
 
 const char *perf_test_name(enum perf_test test);
@@ -65,11 +88,18 @@ int64_t perf_cpu_ns(const struct perf_options *options);
 /* Sorts the samples (round trips) and sets the result's times. */
 void perf_times(int64_t *samples, int64_t count, struct perf_result *result);
 
-/* One round against the server; `samples` has room for PERF_SAMPLES_MAX. */
+/* The server's. */
+const char *perf_peer(const struct perf_options *options);
+
+/* One round against the server; `samples` has room for PERF_SAMPLES_MAX (NULL: not of send_lat). */
 ERR_MUST_CHECK enum err_code perf_solar_run(const struct perf_options *options, int64_t *samples,
                                             struct perf_result *out, struct err *err);
 ERR_MUST_CHECK enum err_code perf_tcp_run(const struct perf_options *options, int64_t *samples,
                                           struct perf_result *out, struct err *err);
+
+/* One round of several processes: incast, tenants. */
+ERR_MUST_CHECK enum err_code perf_many_run(const struct perf_options *options,
+                                           struct perf_result *out, struct err *err);
 
 struct perf_server;
 ERR_MUST_CHECK enum err_code perf_server_new(const struct perf_options *options,

@@ -19,6 +19,7 @@ enum err_code perf_end_new(const struct perf_options *options, uint16_t port, st
                                         .port = port,
                                         .paths = options->paths,
                                         .payload_max = options->payload_max,
+                                        .line_bps = options->line_bps,
                                         .spin_ns = options->spin_ns};
     enum err_code code = solar_context_new(&config, &end->context, err);
     if (code == ERR_OK)

@@ -32,14 +32,20 @@ void perf_report_begin(const struct perf_options *o, FILE *out)
 {
     if (o->format == PERF_CSV) {
         fputs("test,round,transport,size_bytes,operations,ns,bytes,gbps,min_us,p50_us,p99_us,"
-              "p999_us,max_us,cpu_percent,sent_packets,resent_packets,spurious_packets\n",
+              "p999_us,max_us,cpu_percent,sent_packets,resent_packets,spurious_packets,fairness,"
+              "difference_percent\n",
               out);
     } else if (o->format == PERF_TEXT) {
         fprintf(out, "%s, %u bytes, %d paths\n", perf_test_name(o->test), o->size_bytes, o->paths);
         fputs(is_latency(o) ? "round  transport  half round trip, us: min      p50      p99    "
                               "p99.9      max   pings\n"
                             : "round  transport    Gbit/s   CPU %  operations   sent again   for "
-                              "nothing\n",
+                              "nothing",
+              out);
+        fputs(o->test == PERF_INCAST    ? "   fairness\n"
+              : o->test == PERF_TENANTS ? "   difference\n"
+              : is_latency(o)           ? ""
+                                        : "\n",
               out);
     }
     fflush(out);
@@ -54,9 +60,15 @@ static void put_text(const struct perf_options *o, const char *round, const stru
                 us(r->min_ns), us(r->p50_ns), us(r->p99_ns), us(r->p999_ns), us(r->max_ns),
                 (long long)r->operations);
     else
-        fprintf(out, "%6s  %-9s%9.2f%8.1f%12lld%13llu%14llu\n", round, name, gbps(r),
-                cpu_percent(r), (long long)r->operations, (unsigned long long)r->resent_packets,
+        fprintf(out, "%6s  %-9s%9.2f%8.1f%12lld%13llu%14llu", round, name, gbps(r), cpu_percent(r),
+                (long long)r->operations, (unsigned long long)r->resent_packets,
                 (unsigned long long)r->spurious_packets);
+    if (o->test == PERF_INCAST)
+        fprintf(out, "%11.4f", r->fairness);
+    if (o->test == PERF_TENANTS)
+        fprintf(out, "%11.2f %%", r->difference_percent);
+    if (!is_latency(o))
+        fputc('\n', out);
 }
 
 static void put_json(const struct perf_options *o, const char *round, const struct perf_result *r,
@@ -70,6 +82,10 @@ static void put_json(const struct perf_options *o, const char *round, const stru
             (long long)r->operations, (long long)r->ns, (long long)r->bytes, gbps(r),
             cpu_percent(r), (unsigned long long)r->sent_packets,
             (unsigned long long)r->resent_packets, (unsigned long long)r->spurious_packets);
+    if (o->test == PERF_INCAST)
+        fprintf(out, ",\"fairness\":%.4f", r->fairness);
+    if (o->test == PERF_TENANTS)
+        fprintf(out, ",\"difference_percent\":%.2f", r->difference_percent);
     if (is_latency(o))
         fprintf(out,
                 ",\"min_us\":%.3f,\"p50_us\":%.3f,\"p99_us\":%.3f,\"p999_us\":%.3f,\"max_us\":%.3f",
@@ -80,12 +96,14 @@ static void put_json(const struct perf_options *o, const char *round, const stru
 static void put_csv(const struct perf_options *o, const char *round, const struct perf_result *r,
                     FILE *out)
 {
-    fprintf(out, "%s,%s,%s,%u,%lld,%lld,%lld,%.4f,%.3f,%.3f,%.3f,%.3f,%.3f,%.2f,%llu,%llu,%llu\n",
-            perf_test_name(o->test), round, r->tcp ? "tcp" : "solar", o->size_bytes,
-            (long long)r->operations, (long long)r->ns, (long long)r->bytes, gbps(r), us(r->min_ns),
-            us(r->p50_ns), us(r->p99_ns), us(r->p999_ns), us(r->max_ns), cpu_percent(r),
-            (unsigned long long)r->sent_packets, (unsigned long long)r->resent_packets,
-            (unsigned long long)r->spurious_packets);
+    fprintf(
+        out,
+        "%s,%s,%s,%u,%lld,%lld,%lld,%.4f,%.3f,%.3f,%.3f,%.3f,%.3f,%.2f,%llu,%llu,%llu,%.4f,%.2f\n",
+        perf_test_name(o->test), round, r->tcp ? "tcp" : "solar", o->size_bytes,
+        (long long)r->operations, (long long)r->ns, (long long)r->bytes, gbps(r), us(r->min_ns),
+        us(r->p50_ns), us(r->p99_ns), us(r->p999_ns), us(r->max_ns), cpu_percent(r),
+        (unsigned long long)r->sent_packets, (unsigned long long)r->resent_packets,
+        (unsigned long long)r->spurious_packets, r->fairness, r->difference_percent);
 }
 
 static void (*const puts_of[])(const struct perf_options *, const char *,
@@ -105,7 +123,19 @@ void perf_report_round(const struct perf_options *o, int round, const struct per
  * together. */
 static double measure(const struct perf_options *o, const struct perf_result *r)
 {
-    return is_latency(o) ? (double)r->p50_ns : o->test == PERF_CPU ? cpu_percent(r) : gbps(r);
+    switch (o->test) {
+    case PERF_SEND_LAT:
+        return (double)r->p50_ns;
+    case PERF_CPU:
+        return cpu_percent(r);
+    case PERF_TENANTS:
+        return r->difference_percent;
+    case PERF_WRITE_BW:
+    case PERF_READ_BW:
+    case PERF_INCAST:
+        break;
+    }
+    return gbps(r);
 }
 
 static const struct perf_result *median(const struct perf_options *o,

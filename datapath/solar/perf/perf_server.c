@@ -8,7 +8,9 @@
 #include "datapath/solar/bytes.h"
 #include "datapath/solar/perf/perf_end.h"
 
-#define ACCEPTING  4 /* queue pairs that wait for clients */
+/* Queue pairs that wait for clients: one for each that may come at a time. With fewer, one that
+ * comes takes the place of another whose third datagram is late. */
+#define ACCEPTING  PERF_SENDERS_MAX
 #define LOOK_NS    INT64_C(1000000)
 #define ANSWER_ID  1
 #define REQUEST_AT 0

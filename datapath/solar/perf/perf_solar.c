@@ -11,6 +11,7 @@
 
 #define CONNECT_NS INT64_C(10000000000)
 #define WAIT_NS    INT64_C(1000000000)
+#define GATE_NS    INT64_C(100000)
 
 /* The next completion; its error ends the round. */
 static enum err_code next(struct perf_end *end, struct solar_qp *qp, struct solar_completion *out,
@@ -69,6 +70,31 @@ static enum err_code ping(struct perf_end *end, struct solar_qp *qp,
     return ERR_OK;
 }
 
+/* All processes of a round begin together. One that does not come is found by who started it. */
+static void wait_for_others(struct perf_end *end, struct perf_gate *gate)
+{
+    int64_t from_ns = perf_now_ns();
+    atomic_fetch_add(&gate->ready, 1);
+    while (atomic_load(&gate->ready) < gate->count && perf_now_ns() - from_ns < CONNECT_NS)
+        solar_progress(end->context, GATE_NS);
+}
+
+static bool goes_on(const struct perf_options *options, int64_t begin_ns, int64_t posted)
+{
+    return options->volume_bytes > 0 ? posted * options->size_bytes < options->volume_bytes
+                                     : perf_now_ns() - begin_ns < options->round_ns;
+}
+
+/* What holds for the label; without any of it the library's default does. */
+static enum err_code set_share(struct perf_end *end, const struct perf_options *o, struct err *err)
+{
+    struct solar_share share = {.weight = o->weight > 0 ? o->weight : 1,
+                                .limit_bps = o->test == PERF_CPU ? o->rate_bps : o->limit_bps};
+    if (share.weight == 1 && share.limit_bps == 0)
+        return ERR_OK;
+    return solar_label_set(end->context, PERF_LABEL, &share, err);
+}
+
 static enum err_code stream(struct perf_end *end, struct solar_qp *qp,
                             const struct perf_options *options, uint32_t key, struct perf_result *r,
                             struct err *err)
@@ -77,8 +103,10 @@ static enum err_code stream(struct perf_end *end, struct solar_qp *qp,
     int depth = reads && options->depth > SOLAR_READS_MAX ? SOLAR_READS_MAX : options->depth;
     int64_t begin_ns = perf_now_ns(), posted = 0;
     struct solar_completion c;
-    while (posted > r->operations || perf_now_ns() - begin_ns < options->round_ns) {
-        bool more = perf_now_ns() - begin_ns < options->round_ns;
+    for (;;) {
+        bool more = goes_on(options, begin_ns, posted);
+        if (!more && posted == r->operations)
+            break;
         if (more && posted - r->operations < depth) {
             uint64_t at = (uint64_t)(posted % depth) * options->size_bytes;
             const struct solar_work work = {.mr = end->mr,
@@ -112,18 +140,18 @@ enum err_code perf_solar_run(const struct perf_options *options, int64_t *sample
     if (code == ERR_OK)
         code = perf_end_memory(end, (uint64_t)options->size_bytes * (uint64_t)options->depth * 2,
                                SOLAR_LOCAL, err);
-    if (code == ERR_OK && options->test == PERF_CPU)
-        code = solar_label_set(end->context, PERF_LABEL,
-                               &(struct solar_share){.weight = 1, .limit_bps = options->rate_bps},
-                               err);
+    if (code == ERR_OK)
+        code = set_share(end, options, err);
     if (code == ERR_OK)
         code = perf_end_qp(end, &qp, err);
     if (code != ERR_OK)
         return code;
     end->own_qp = qp;
-    if (solar_qp_connect(qp, options->address, options->port, CONNECT_NS, err) ||
+    if (solar_qp_connect(qp, perf_peer(options), options->port, CONNECT_NS, err) ||
         solar_qp_wait(qp, CONNECT_NS, err) || ask(end, qp, options, &key, err))
         return err->code;
+    if (options->gate != NULL)
+        wait_for_others(end, options->gate);
     int64_t cpu_ns = perf_cpu_ns(options);
     code = options->test == PERF_SEND_LAT ? ping(end, qp, options, samples, &r, err)
                                           : stream(end, qp, options, key, &r, err);

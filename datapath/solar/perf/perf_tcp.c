@@ -174,7 +174,7 @@ enum err_code perf_tcp_run(const struct perf_options *o, int64_t *samples, struc
                            struct err *err)
 {
     struct udp_address to;
-    if (udp_address_parse(o->address, o->port, &to, err) != ERR_OK)
+    if (udp_address_parse(perf_peer(o), o->port, &to, err) != ERR_OK)
         return err->code;
     int fd = socket(to.u.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
     if (fd < 0)

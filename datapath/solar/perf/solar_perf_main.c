@@ -61,18 +61,43 @@ NUMBER(set_payload, payload_max, SOLAR_PAYLOAD_MIN, SOLAR_PAYLOAD_MAX, 1)
 NUMBER(set_milliseconds, round_ns, 1, PERF_SECONDS_MAX * 1000, 1000000)
 NUMBER(set_spin, spin_ns, 0, 1000000, 1000)
 NUMBER(set_rate, rate_bps, 1, 1000000, 1000000)
+NUMBER(set_line, line_bps, 1, 1000000, 1000000)
+NUMBER(set_senders, senders, 1, PERF_SENDERS_MAX, 1)
+NUMBER(set_server_pid, server_pid, 1, INT32_MAX, 1)
+
+static enum err_code read_word(const char *const words[3], const char *text, int *out,
+                               struct err *err)
+{
+    for (int i = 0; i < 3; i++)
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_INVALID, "\"%s\": has to be %s, %s or %s", text, words[0], words[1],
+                   words[2]);
+}
 
 static enum err_code set_format(void *target, const char *text, struct err *err)
 {
-    static const char *const words[] = {
+    static const char *const words[3] = {
         [PERF_TEXT] = "text", [PERF_JSON] = "json", [PERF_CSV] = "csv"};
-    struct settings *s = target;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(words[i], text) == 0) {
-            s->perf.format = (enum perf_format)i;
-            return ERR_OK;
-        }
-    return err_set(err, ERR_INVALID, "\"%s\": has to be text, json or csv", text);
+    int word;
+    if (read_word(words, text, &word, err) != ERR_OK)
+        return ERR_INVALID;
+    ((struct settings *)target)->perf.format = (enum perf_format)word;
+    return ERR_OK;
+}
+
+static enum err_code set_policy(void *target, const char *text, struct err *err)
+{
+    static const char *const words[3] = {[PERF_POLICY_NONE] = "none",
+                                         [PERF_POLICY_WEIGHT] = "weight",
+                                         [PERF_POLICY_LIMIT] = "limit"};
+    int word;
+    if (read_word(words, text, &word, err) != ERR_OK)
+        return ERR_INVALID;
+    ((struct settings *)target)->perf.policy = (enum perf_policy)word;
+    return ERR_OK;
 }
 
 #define SWITCH(function, member)                                                                   \
@@ -95,7 +120,10 @@ static const struct option_row rows[] = {
     {"rounds", "N", "rounds of each transport, in turn, 1 to 1000 [3]", 0, set_rounds, 0},
     {"time", "MS", "length of a round in milliseconds, 1 to 3600000 [1000]", 0, set_milliseconds,
      0},
-    {"rate", "MBPS", "of the test cpu, Mbit/s, 1 to 1000000 [1000]", 0, set_rate, 0},
+    {"rate", "MBPS", "of cpu, or the line of tenants, Mbit/s, 1 to 1000000 [1000]", 0, set_rate, 0},
+    {"line", "MBPS", "of the network device, Mbit/s, 1 to 1000000 [100000]", 0, set_line, 0},
+    {"senders", "N", "processes of incast, 1 to 32 [8]", 0, set_senders, 0},
+    {"policy", "POLICY", "of tenants: none, weight or limit [weight]", 0, set_policy, 0},
     {"tcp", NULL, "measure TCP too, between the same processes", 0, set_tcp, 0},
     {"format", "FORMAT", "text, json (a line for each result) or csv [text]", 0, set_format, 0},
     {"paths", "N", "source ports, 1 to 64 [4]", 0, set_paths, 0},
@@ -105,6 +133,8 @@ static const struct option_row rows[] = {
     {"serve", NULL, "be the server of another host; needs --key-file", 0, set_serve, 0},
     {"connect", "ADDRESS", "measure against that server; needs --port and --key-file", OPTION_TEXT,
      NULL, offsetof(struct settings, connect)},
+    {"server-pid", "PID", "of the server, if it is on this host: its CPU counts too", 0,
+     set_server_pid, 0},
     {"address", "ADDRESS", "own address, IPv4 or IPv6 [127.0.0.1]", OPTION_TEXT, NULL,
      offsetof(struct settings, perf.address)},
     {"port", "PORT", "of the server, UDP and TCP [a free one]", 0, set_port, 0},
@@ -118,11 +148,12 @@ static const struct option_row rows[] = {
 
 static void print_help(FILE *out)
 {
-    fputs("Usage: solar-perf [options] send_lat | write_bw | read_bw | cpu\n"
+    fputs("Usage: solar-perf [options] send_lat | write_bw | read_bw | cpu | incast | tenants\n"
           "       solar-perf --serve --key-file FILE [options]\n"
           "Measures libsolar: half the round trip of messages, the bandwidth of writes or reads,\n"
-          "or the CPU that both sides take at a fixed rate. Without --connect the server is a\n"
-          "process of this host, started for the time of the test.\n",
+          "the CPU that both sides take at a fixed rate, many senders to one, or two tenants with\n"
+          "unlike numbers of flows. Without --connect the server is a process of this host,\n"
+          "started for the time of the test.\n",
           out);
     options_help(rows, ROWS, out);
     fputs("Exit status: 0 measured, 1 failed, 2 usage.\n", out);
@@ -149,6 +180,11 @@ static enum err_code read_key(struct settings *s, struct err *err)
     return ERR_OK;
 }
 
+static bool is_many(const struct perf_options *o)
+{
+    return o->test == PERF_INCAST || o->test == PERF_TENANTS;
+}
+
 static enum err_code measure(const struct perf_options *o, struct err *err)
 {
     int count = 0;
@@ -160,7 +196,8 @@ static enum err_code measure(const struct perf_options *o, struct err *err)
     for (int round = 1; code == ERR_OK && round <= o->rounds; round++)
         for (int tcp = 0; code == ERR_OK && tcp <= (int)o->tcp; tcp++) {
             struct perf_result *r = &results[count];
-            code = (tcp ? perf_tcp_run : perf_solar_run)(o, samples, r, err);
+            code = is_many(o) ? perf_many_run(o, r, err)
+                              : (tcp ? perf_tcp_run : perf_solar_run)(o, samples, r, err);
             if (code != ERR_OK)
                 break;
             perf_report_round(o, round, r, stdout);
@@ -200,6 +237,10 @@ static enum err_code measure_here(struct perf_options *o, struct err *err)
 static enum err_code run(struct settings *s, struct err *err)
 {
     struct perf_options *o = &s->perf;
+    if (!s->serve && o->tcp && is_many(o))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the server takes one TCP client at a time: measure %s without --tcp",
+                       perf_test_name(o->test));
     if (read_key(s, err) != ERR_OK)
         return err->code;
     if (s->serve) {
@@ -213,7 +254,7 @@ static enum err_code run(struct settings *s, struct err *err)
         return measure_here(o, err);
     if (o->port == 0)
         return err_set(err, ERR_INVALID, "--connect needs --port");
-    o->address = s->connect;
+    o->peer = s->connect;
     return measure(o, err);
 }
 
@@ -225,7 +266,9 @@ int main(int argc, char **argv)
                                   .round_ns = NS_PER_S,
                                   .paths = 4,
                                   .spin_ns = 50000,
-                                  .rate_bps = NS_PER_S}};
+                                  .rate_bps = NS_PER_S,
+                                  .senders = 8,
+                                  .policy = PERF_POLICY_WEIGHT}};
     struct options options = {.rows = rows, .count = ROWS};
     struct err err = ERR_INIT;
     int rest;
@@ -241,12 +284,14 @@ int main(int argc, char **argv)
     }
     if (code != ERR_OK || (!has_test && !(s.serve && argc == rest))) {
         fprintf(stderr, "solar-perf: %s\n",
-                code != ERR_OK ? err.text : "name one test: send_lat, write_bw, read_bw or cpu");
+                code != ERR_OK ? err.text
+                               : "name one test: send_lat, write_bw, read_bw, cpu, incast or "
+                                 "tenants");
         print_help(stderr);
         return 2;
     }
     if (s.perf.size_bytes == 0)
-        s.perf.size_bytes = s.perf.test == PERF_SEND_LAT ? 64 : 1048576;
+        s.perf.size_bytes = s.perf.test == PERF_SEND_LAT ? 64 : is_many(&s.perf) ? 65536 : 1048576;
     if (s.perf.spin_ns == 0)
         s.perf.spin_ns = -1; /* 0 is the library's default */
     code = run(&s, &err);
