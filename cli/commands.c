@@ -122,11 +122,11 @@ const struct command commands[] = {
      "The server reads each file and stores nothing. A table shows the findings; -o json all "
      "facts.",
      .option_count = 0, WORDS(1, ARGUMENTS_MAX), WORDS_NONE, false, cmd_inspect},
-    {"report", "[REPORT]", "show a report of the fleet's health, of now or a kept one",
-     "REPORT is a number of `get health-reports`, or current. --lang and --out make a page to "
-     "print; --accept text/csv a table.",
-     OPTIONS(OPTION_LANGUAGE, OPTION_ACCEPT, OPTION_OUT), WORDS(0, 1), WORDS_NONE, false,
-     cmd_report},
+    {"report", "[REPORT]", "show a report of the fleet's health, or of a tenant's jobs",
+     "REPORT is a number of `get health-reports`, or current; --tenant asks for the tenant's of "
+     "now. --lang and --out make a page to print; --accept text/csv a table.",
+     OPTIONS(OPTION_TENANT, OPTION_LANGUAGE, OPTION_ACCEPT, OPTION_OUT), WORDS(0, 1), WORDS_NONE,
+     false, cmd_report},
     {"runbook list", "", "list the runbooks: symptoms, and the steps that look for their cause",
      NULL, .option_count = 0, WORDS(0, 0), WORDS_NONE, false, cmd_runbook_list},
     {"runbook run", "RUNBOOK", "look for the cause of a symptom on nodes and in files",

@@ -27,9 +27,10 @@ struct health_pledge {
     int64_t minute; /* that is open, since 1970; 0 = none */
     int64_t bytes;  /* of it */
     uint32_t known_ms, busy_ms;
-    uint32_t known, below;   /* the last minutes, the newest in bit 0 */
-    uint32_t minutes;        /* in shares */
-    uint16_t shares[SHARES]; /* minutes at such a share of the port */
+    uint32_t known, below;          /* the last minutes, the newest in bit 0 */
+    int64_t rates_bps[JOB_MINUTES]; /* of those that are known, the newest first */
+    uint32_t minutes;               /* in shares */
+    uint16_t shares[SHARES];        /* minutes at such a share of the port */
 };
 
 /* What was sent of it between a batch's samples. */
@@ -61,7 +62,8 @@ enum err_code health_promises_of(const struct view *view, const struct view_node
                 .speed_bps = speed_bps,
                 .guarantee_bps = bandwidth_on_port_bps(&job->guarantee, speed_bps),
                 .limit_bps = bandwidth_on_port_bps(&job->limit, speed_bps),
-                .demand_bps = bandwidth_on_port_bps(&job->demand, speed_bps)};
+                .demand_bps = bandwidth_on_port_bps(&job->demand, speed_bps),
+                .asked = job->guarantee};
             if (promise.guarantee_bps == 0 && promise.limit_bps == 0)
                 continue;
             more |= count == JOB_PROMISES_MAX;
@@ -151,25 +153,34 @@ static bool is_below(const struct health_pledge *pledge, int64_t rate_bps)
     return asked > 0 && is_busy && rate_bps < asked / 100 * MET_PERCENT;
 }
 
+/* So many minutes of which nothing is known. */
+static void pass_minutes(struct health_pledge *pledge, int64_t count)
+{
+    size_t by = count < JOB_MINUTES ? (size_t)count : JOB_MINUTES;
+    memmove(pledge->rates_bps + by, pledge->rates_bps,
+            (JOB_MINUTES - by) * sizeof(pledge->rates_bps[0]));
+    pledge->known = pledge->known << by & MINUTE_MASK;
+    pledge->below = pledge->below << by & MINUTE_MASK;
+}
+
 /* The open minute becomes one of the last ones, `minute` the open one. Of a clock that went back
  * it is as if a minute had passed. */
 static void close_minute(struct health_pledge *pledge, int64_t minute)
 {
     bool is_known = pledge->known_ms >= KNOWN_MS;
     int64_t skipped = minute > pledge->minute ? minute - pledge->minute - 1 : 0;
-    if (pledge->minute != 0) {
-        pledge->known = pledge->known << 1 | is_known;
-        pledge->below <<= 1;
-    }
+    if (pledge->minute != 0)
+        pass_minutes(pledge, 1);
     if (pledge->minute != 0 && is_known) {
         int64_t rate_bps = pledge->bytes > INT64_MAX / 8000
                                ? INT64_MAX
                                : pledge->bytes * 8000 / (int64_t)pledge->known_ms;
+        pledge->known |= 1;
         pledge->below |= is_below(pledge, rate_bps);
+        pledge->rates_bps[0] = rate_bps;
         keep_share(pledge, rate_bps);
     }
-    pledge->known = skipped < JOB_MINUTES ? pledge->known << skipped & MINUTE_MASK : 0;
-    pledge->below = skipped < JOB_MINUTES ? pledge->below << skipped & MINUTE_MASK : 0;
+    pass_minutes(pledge, skipped);
     pledge->minute = minute;
     pledge->bytes = 0;
     pledge->known_ms = pledge->busy_ms = 0;
@@ -315,4 +326,22 @@ enum err_code health_take_jobs(struct health *health, const struct telemetry_bat
         if (is_first_of_job(health, i))
             code = put_job(health, &health->pledges[i].promise, err);
     return code;
+}
+
+void health_each_kept(const struct health *health, health_kept_fn *fn, void *arg)
+{
+    for (size_t i = 0; i < health->pledge_count; i++) {
+        const struct health_pledge *pledge = &health->pledges[i];
+        struct health_kept kept = {.promise = &pledge->promise,
+                                   .known_minutes = __builtin_popcount(pledge->known),
+                                   .below_minutes = __builtin_popcount(pledge->below)};
+        for (size_t k = 0; k < JOB_MINUTES; k++) {
+            if ((pledge->known >> k & 1) == 0)
+                continue;
+            int64_t rate_bps = pledge->rates_bps[k];
+            kept.mean_bps += rate_bps / kept.known_minutes; /* no sum that could be too big */
+            kept.peak_bps = rate_bps > kept.peak_bps ? rate_bps : kept.peak_bps;
+        }
+        fn(arg, &kept);
+    }
 }

@@ -30,6 +30,7 @@ struct health_promise {
     char port[PORT_ID_SIZE];
     int64_t speed_bps;                            /* of the port; 0 = unknown */
     int64_t guarantee_bps, limit_bps, demand_bps; /* 0 = none */
+    struct bandwidth asked;                       /* the guarantee as the policy has it */
 };
 /* Of the jobs that are placed on the node and have a guarantee or a limit; into out, which has
  * JOB_PROMISES_MAX. *truncated: there are more. */
@@ -42,3 +43,12 @@ ERR_MUST_CHECK enum err_code health_promises_of(const struct view *view,
 ERR_MUST_CHECK enum err_code health_promise(struct health *health,
                                             const struct health_promise *promises, size_t count,
                                             struct err *err);
+
+/* What came of a promise in the last JOB_MINUTES whole minutes. */
+struct health_kept {
+    const struct health_promise *promise; /* borrowed, as long as the call */
+    int known_minutes, below_minutes;
+    int64_t mean_bps, peak_bps; /* of the known minutes; without one 0 */
+};
+typedef void health_kept_fn(void *arg, const struct health_kept *kept);
+void health_each_kept(const struct health *health, health_kept_fn *fn, void *arg);

@@ -27,6 +27,10 @@ struct report {
     size_t node_count, warnings, criticals, explained, excepted;
     size_t new_count, cured_count, exception_count;
     json_t *fresh, *cured, *exceptions, *document; /* owned; fresh: the new ones */
+    char tenant[NAME_SIZE];                        /* "" = the fleet's */
+    json_t *jobs;                                  /* owned */
+    size_t job_count;
+    bool knows_too_little; /* of a job that has a guarantee */
 };
 
 const char *report_grade_name(enum report_grade grade)
@@ -47,9 +51,10 @@ enum err_code report_new(int64_t time_us, int64_t since_us, struct report **out,
     report->fresh = json_array();
     report->cured = json_array();
     report->exceptions = json_array();
+    report->jobs = json_array();
     report->document = json_object();
     if (report->fresh == NULL || report->cured == NULL || report->exceptions == NULL ||
-        report->document == NULL)
+        report->jobs == NULL || report->document == NULL)
         return err_nomem(err);
     *out = GIVE(report);
     return ERR_OK;
@@ -64,6 +69,7 @@ void report_free(struct report *report)
     json_decref(report->fresh);
     json_decref(report->cured);
     json_decref(report->exceptions);
+    json_decref(report->jobs);
     json_decref(report->document);
     free(report);
 }
@@ -194,6 +200,48 @@ enum err_code report_add_node(struct report *report, const char *node, bool is_f
     return ERR_OK;
 }
 
+/* A tenant ----------------------------------------------------------------------------------- */
+
+void report_of_tenant(struct report *report, const char *tenant)
+{
+    text_copy(report->tenant, sizeof(report->tenant), tenant);
+}
+
+static bool put_count(json_t *object, const char *key, int64_t value)
+{
+    return json_object_set_new(object, key, json_integer(value)) == 0;
+}
+
+static bool put_text(json_t *object, const char *key, const char *text)
+{
+    return text[0] == '\0' || json_object_set_new(object, key, json_string(text)) == 0;
+}
+
+static bool put_job(json_t *item, const struct report_job *job)
+{
+    return put_text(item, "job", job->job) && put_text(item, "asked", job->asked) &&
+           (job->granted_bps == 0 || put_count(item, "granted_bps", job->granted_bps)) &&
+           (job->limit_bps == 0 || put_count(item, "limit_bps", job->limit_bps)) &&
+           put_count(item, "ports", job->ports) &&
+           put_count(item, "known_ports", job->known_ports) &&
+           put_text(item, "worst", job->worst) &&
+           (job->known_minutes == 0 || (put_count(item, "known_minutes", job->known_minutes) &&
+                                        put_count(item, "below_minutes", job->below_minutes) &&
+                                        put_count(item, "mean_bps", job->mean_bps) &&
+                                        put_count(item, "peak_bps", job->peak_bps)));
+}
+
+enum err_code report_add_job(struct report *report, const struct report_job *job, struct err *err)
+{
+    report->job_count++;
+    report->knows_too_little |= job->asked[0] != '\0' && job->known_ports < job->ports;
+    if (json_array_size(report->jobs) >= REPORT_LISTED_MAX)
+        return ERR_OK;
+    OWN(json) json_t *item = json_object();
+    bool whole = put_job(item, job) && json_array_append(report->jobs, item) == 0;
+    return whole ? ERR_OK : err_nomem(err);
+}
+
 enum err_code report_set(struct report *report, const char *key, json_t *value, struct err *err)
 {
     return json_object_set_new(report->document, key, value) == 0 ? ERR_OK : err_nomem(err);
@@ -227,45 +275,62 @@ static json_t *worst_of(struct tallies *list, const char *key, size_t max)
     return GIVE(array);
 }
 
-/* The fleet is as well as its worst node; nodes of which nothing is known are no proof. */
+/* The fleet is as well as its worst node; nodes, and jobs, of which nothing is known are no
+ * proof. */
 static enum report_grade grade_of(const struct report *r)
 {
     if (r->by_grade[REPORT_CRITICAL] > 0 || r->criticals > 0)
         return REPORT_CRITICAL;
     if (r->by_grade[REPORT_WARNING] > 0 || r->warnings > 0)
         return REPORT_WARNING;
+    if (r->tenant[0] != '\0')
+        return r->job_count == 0 || r->knows_too_little ? REPORT_UNKNOWN : REPORT_OK;
     return r->by_grade[REPORT_UNKNOWN] > 0 || r->node_count == 0 ? REPORT_UNKNOWN : REPORT_OK;
+}
+
+static bool put_fleet(struct report *r, json_t *d)
+{
+    json_t *nodes = json_pack("{sI, sI, sI, sI, sI}", "total", (json_int_t)r->node_count, "ok",
+                              (json_int_t)r->by_grade[REPORT_OK], "warning",
+                              (json_int_t)r->by_grade[REPORT_WARNING], "critical",
+                              (json_int_t)r->by_grade[REPORT_CRITICAL], "unknown",
+                              (json_int_t)r->by_grade[REPORT_UNKNOWN]);
+    json_t *worst = worst_of(&r->nodes, "node", REPORT_OUTLIERS_MAX);
+    bool whole = json_object_set_new(d, "nodes", nodes) == 0;
+    whole = json_object_set_new(d, "outliers", worst) == 0 && whole;
+    return json_object_set(d, "exceptions", r->exceptions) == 0 && whole;
+}
+
+static bool put_findings(struct report *r, json_t *d)
+{
+    json_t *findings = json_pack("{sI, sI, sI, sI}", "critical", (json_int_t)r->criticals,
+                                 "warning", (json_int_t)r->warnings, "new",
+                                 (json_int_t)r->new_count, "cured", (json_int_t)r->cured_count);
+    json_t *rules = worst_of(&r->rules, "rule", REPORT_RULES_MAX);
+    bool whole = findings != NULL;
+    if (whole && r->tenant[0] == '\0')
+        whole = put_count(findings, "explained", (int64_t)r->explained) &&
+                put_count(findings, "excepted", (int64_t)r->excepted);
+    whole = json_object_set_new(d, "findings", findings) == 0 && whole;
+    whole = json_object_set_new(d, "rules", rules) == 0 && whole;
+    whole = json_object_set(d, "new", r->fresh) == 0 && whole;
+    return json_object_set(d, "cured", r->cured) == 0 && whole;
 }
 
 json_t *report_to_json(struct report *r)
 {
     json_t *d = r->document;
     bool truncated = r->nodes.truncated || r->rules.truncated || r->new_count > REPORT_LISTED_MAX ||
-                     r->cured_count > REPORT_LISTED_MAX || r->exception_count > REPORT_LISTED_MAX;
-    json_t *nodes = json_pack("{sI, sI, sI, sI, sI}", "total", (json_int_t)r->node_count, "ok",
-                              (json_int_t)r->by_grade[REPORT_OK], "warning",
-                              (json_int_t)r->by_grade[REPORT_WARNING], "critical",
-                              (json_int_t)r->by_grade[REPORT_CRITICAL], "unknown",
-                              (json_int_t)r->by_grade[REPORT_UNKNOWN]);
-    json_t *findings =
-        json_pack("{sI, sI, sI, sI, sI, sI}", "critical", (json_int_t)r->criticals, "warning",
-                  (json_int_t)r->warnings, "explained", (json_int_t)r->explained, "excepted",
-                  (json_int_t)r->excepted, "new", (json_int_t)r->new_count, "cured",
-                  (json_int_t)r->cured_count);
-    bool whole = json_object_set_new(d, "version", json_integer(1)) == 0 &&
-                 json_object_set_new(d, "kind", json_string("fleet")) == 0 &&
-                 put_time(d, "time", r->time_us) && put_time(d, "since", r->since_us) &&
-                 json_object_set_new(d, "grade", json_string(report_grade_name(grade_of(r)))) == 0;
-    whole = json_object_set_new(d, "nodes", nodes) == 0 && whole;
-    whole = json_object_set_new(d, "findings", findings) == 0 && whole;
-    whole =
-        json_object_set_new(d, "outliers", worst_of(&r->nodes, "node", REPORT_OUTLIERS_MAX)) == 0 &&
-        whole;
-    whole = json_object_set_new(d, "rules", worst_of(&r->rules, "rule", REPORT_RULES_MAX)) == 0 &&
-            whole;
-    whole = json_object_set(d, "new", r->fresh) == 0 && whole;
-    whole = json_object_set(d, "cured", r->cured) == 0 && whole;
-    whole = json_object_set(d, "exceptions", r->exceptions) == 0 && whole;
+                     r->cured_count > REPORT_LISTED_MAX || r->exception_count > REPORT_LISTED_MAX ||
+                     r->job_count > REPORT_LISTED_MAX;
+    const char *kind = r->tenant[0] == '\0' ? "fleet" : "tenant";
+    bool whole = put_count(d, "version", 1) && put_text(d, "kind", kind) &&
+                 put_text(d, "source", r->tenant) && put_time(d, "time", r->time_us) &&
+                 put_time(d, "since", r->since_us) &&
+                 put_text(d, "grade", report_grade_name(grade_of(r)));
+    whole = whole &&
+            (r->tenant[0] == '\0' ? put_fleet(r, d) : json_object_set(d, "jobs", r->jobs) == 0);
+    whole = whole && put_findings(r, d);
     whole = (!truncated || json_object_set_new(d, "truncated", json_true()) == 0) && whole;
     return whole ? json_incref(d) : NULL;
 }

@@ -1,7 +1,8 @@
 #pragma once
 /*
- * fleet/report.h - the fleet's health at a time as a document (schemas/health-report.json), made of
- * what is counted one after another, and shown as CSV or as one HTML page. Pure.
+ * fleet/report.h - the health of the fleet, or of a tenant's jobs, at a time as a document
+ * (schemas/health-report.json), made of what is counted one after another, and shown as CSV or as
+ * one HTML page. Pure.
  *
  * A list holds its named maximum; what is more is counted and sets "truncated". What nobody knows
  * is left out of the document, never 0.
@@ -17,7 +18,7 @@
 #include "base/own.h"
 #include "fleet/name.h"
 
-#define REPORT_LISTED_MAX   200   /* new and cured findings, exceptions: of each */
+#define REPORT_LISTED_MAX   200   /* new and cured findings, exceptions, jobs: of each */
 #define REPORT_OUTLIERS_MAX 20    /* nodes */
 #define REPORT_NODES_MAX    65536 /* with findings */
 #define REPORT_RULES_MAX    512   /* different rules with findings */
@@ -41,11 +42,27 @@ struct report_finding {
 };
 
 struct report; /* one in the making */
+/* What a job was promised on its ports, and what it got on that where it fared worst. Borrowed. */
+struct report_job {
+    const char *job;
+    const char *asked; /* its guarantee as the policy has it; "" = none */
+    const char *worst; /* which port that is; "" = nothing is known of any */
+    int ports, known_ports;
+    int64_t granted_bps, limit_bps; /* the least of its ports; 0 = none */
+    int known_minutes, below_minutes;
+    int64_t mean_bps, peak_bps; /* of the known minutes */
+};
+
 /* Findings that opened at or after since_us are new (0 = there was no report before: none is). */
 ERR_MUST_CHECK enum err_code report_new(int64_t time_us, int64_t since_us, struct report **out,
                                         struct err *err);
 void report_free(struct report *report);
 OWN_DEFINE(report, struct report *, report_free)
+
+/* It is the report of this tenant from now on: with its jobs, without the fleet's nodes. */
+void report_of_tenant(struct report *report, const char *tenant);
+ERR_MUST_CHECK enum err_code report_add_job(struct report *report, const struct report_job *job,
+                                            struct err *err);
 
 /* ERR_NOMEM. */
 ERR_MUST_CHECK enum err_code

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define COLUMNS_MAX 10
+#define COLUMNS_MAX 12
 
 struct word {
     const char *key, *texts[2]; /* English, Chinese */
@@ -64,14 +64,16 @@ static const struct word words[] = {
     {"name", {"name", "名称"}},
     {"jobs", {"Jobs", "作业"}},
     {"job", {"job", "作业"}},
-    {"asked", {"asked", "请求"}},
-    {"granted", {"granted", "授予"}},
-    {"measured", {"measured", "实测"}},
-    {"guarantee", {"guarantee", "保证带宽"}},
-    {"limit", {"limit", "带宽上限"}},
-    {"mean_bps", {"mean, bit/s", "平均值，bit/s"}},
-    {"peak_bps", {"peak, bit/s", "峰值，bit/s"}},
-    {"known_s", {"seconds known", "已知秒数"}},
+    {"asked", {"guarantee asked", "请求的保证带宽"}},
+    {"granted_bps", {"granted, bit/s", "授予，bit/s"}},
+    {"limit_bps", {"limit, bit/s", "带宽上限，bit/s"}},
+    {"ports", {"ports", "端口数"}},
+    {"known_ports", {"ports known", "已知端口数"}},
+    {"worst", {"worst port", "最差端口"}},
+    {"known_minutes", {"minutes known", "已知分钟数"}},
+    {"below_minutes", {"minutes below the guarantee", "低于保证带宽的分钟数"}},
+    {"mean_bps", {"measured mean, bit/s", "实测平均值，bit/s"}},
+    {"peak_bps", {"measured peak, bit/s", "实测峰值，bit/s"}},
     {"nothing", {"none", "无"}},
     {"truncated", {"There is more than is shown", "内容未全部显示"}},
 };

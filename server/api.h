@@ -87,6 +87,7 @@ void api_findings_list(struct request *request);
 /* api_health_reports.c */
 void api_health_reports_list(struct request *request);
 void api_health_report_get(struct request *request);
+void api_tenant_report(struct request *request);
 void api_health_report_post(struct request *request);
 /* api_runbooks.c */
 void api_runbooks_list(struct request *request);

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/schema.h"
+#include "base/text.h"
 #include "fleet/report.h"
 #include "server/api.h"
 #include "server/health_reports.h"
@@ -22,7 +23,8 @@
 
 struct report_look {
     struct request *request;
-    int64_t id; /* 0 = of now */
+    int64_t id;             /* 0 = of now */
+    char tenant[NAME_SIZE]; /* "" = the fleet's */
     size_t type;
     enum report_language language;
     json_t *document; /* owned */
@@ -71,6 +73,8 @@ static enum err_code read_report(struct db_ro *ro, void *arg, struct err *err)
 {
     struct report_look *look = arg;
     const struct app *app = request_app(look->request);
+    if (look->tenant[0] != '\0')
+        return health_report_make_tenant(app->reports, ro, look->tenant, &look->document, err);
     if (look->id == 0)
         return health_report_make(app->reports, ro, &look->document, err);
     enum err_code code = health_report_get(ro, look->id, on_report, look, err);
@@ -95,25 +99,37 @@ static bool read_id(struct request *request, int64_t *out)
     return false;
 }
 
-void api_health_report_get(struct request *request)
+static void start_look(struct request *request, int64_t id, const char *tenant)
 {
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
-    int64_t id;
-    if (!read_id(request, &id))
-        return;
     struct report_look *look = api_alloc(request, sizeof(*look));
     if (look == NULL)
         return;
     const char *language = request_query(request, "lang");
     look->request = request;
     look->id = id;
+    text_copy(look->tenant, sizeof(look->tenant), tenant);
     look->type = request_accept(request, types);
     look->language = report_language_of(
         language != NULL ? language : request_header(request, "Accept-Language"));
     enum err_code code = db_read(app->db, read_report, look_done, look, &err);
     if (code != ERR_OK)
         look_done(look, code, &err);
+}
+
+void api_health_report_get(struct request *request)
+{
+    int64_t id;
+    if (read_id(request, &id))
+        start_look(request, id, "");
+}
+
+void api_tenant_report(struct request *request)
+{
+    const char *tenant = request_param(request, 0);
+    if (api_check_name(request, tenant, "tenant"))
+        start_look(request, 0, tenant);
 }
 
 /* All ----------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "base/own.h"
 #include "db/incidents.h"
 #include "fleet/health.h"
+#include "fleet/health_job.h"
 #include "fleet/name.h"
 
 struct app;
@@ -64,3 +65,6 @@ json_t *health_desk_node(struct health_desk *desk, const char *node);
 /* How the rules stand on a node now, as health_each() tells it; nothing of one that is not known.
  * fn is called under the desk's lock: it is short, and calls nothing of the desk. */
 void health_desk_each(struct health_desk *desk, const char *node, health_status_fn *fn, void *arg);
+/* What came of every promise on every node; fn as health_desk_each()'s. */
+typedef void health_desk_kept_fn(void *arg, const char *node, const struct health_kept *kept);
+void health_desk_each_kept(struct health_desk *desk, health_desk_kept_fn *fn, void *arg);

@@ -105,7 +105,7 @@ static bool on_incident(void *arg, const struct db_incident *row)
         .opened_us = row->opened_us,
         .cleared_us = row->cleared_us,
         .is_excepted = is_excepted(walk->parts, row),
-        .is_explained = row->root != 0,
+        .is_explained = walk->parts->tenant == NULL && row->root != 0,
     };
     walk->rows++;
     walk->last = row->id;
@@ -116,11 +116,15 @@ static bool on_incident(void *arg, const struct db_incident *row)
 enum err_code report_take_incidents(struct report_parts *parts, struct err *err)
 {
     struct walk walk = {.parts = parts, .err = err};
-    const struct incident_filter all = {.open = -1, .acknowledged = -1, .root = -1};
+    const struct incident_filter wanted = {.tenant = parts->tenant,
+                                           .since_us = parts->born_us,
+                                           .open = -1,
+                                           .acknowledged = -1,
+                                           .root = -1};
     enum err_code code;
     do {
         walk.rows = 0;
-        code = incident_list(parts->ro, &all, walk.last, DB_PAGE_MAX, on_incident, &walk, err);
+        code = incident_list(parts->ro, &wanted, walk.last, DB_PAGE_MAX, on_incident, &walk, err);
         code = code == ERR_OK ? walk.code : code;
     } while (code == ERR_OK && walk.rows == DB_PAGE_MAX);
     return code;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "db/incidents.h"
 #include "db/series.h"
+#include "db/tables.h"
 #include "fleet/report.h"
 #include "server/api.h"
 #include "server/health_report_parts.h"
@@ -89,6 +90,41 @@ static enum err_code last_daily(struct db_ro *ro, int64_t *out_us, struct err *e
     return health_report_list(ro, "daily", 0, 1, on_last, out_us, err);
 }
 
+/* The document of what was taken; code: how that went. */
+static enum err_code end(struct report_parts *parts, enum err_code code, json_t **out,
+                         struct err *err)
+{
+    report_parts_release(parts);
+    if (code != ERR_OK)
+        return code;
+    *out = report_to_json(parts->report);
+    return *out == NULL ? err_nomem(err) : ERR_OK;
+}
+
+static enum err_code make_tenant(struct app *app, struct db_ro *ro, const char *tenant,
+                                 json_t **out, struct err *err)
+{
+    OWN(report) struct report *report = NULL;
+    int64_t now_us = app->clock->wall_us(app->clock);
+    struct report_parts parts = {.app = app, .ro = ro, .now_us = now_us, .tenant = tenant};
+    enum err_code code = tenant_created(ro, tenant, &parts.born_us, err);
+    if (code == ERR_OK && parts.born_us == INT64_MAX)
+        code = err_set(err, ERR_NOT_FOUND, "there is no tenant %s", tenant);
+    parts.since_us = now_us - HEALTH_REPORT_DAY_US;
+    if (parts.since_us < parts.born_us)
+        parts.since_us = parts.born_us;
+    if (code == ERR_OK)
+        code = report_new(now_us, parts.since_us, &report, err);
+    if (code != ERR_OK)
+        return code;
+    report_of_tenant(report, tenant);
+    parts.report = report;
+    code = report_take_jobs(&parts, err);
+    if (code == ERR_OK)
+        code = report_take_incidents(&parts, err);
+    return end(&parts, code, out, err);
+}
+
 static enum err_code make(struct app *app, struct db_ro *ro, json_t **out, struct err *err)
 {
     OWN(report) struct report *report = NULL;
@@ -108,13 +144,7 @@ static enum err_code make(struct app *app, struct db_ro *ro, json_t **out, struc
         code = report_take_convergence(&parts, err);
     if (code == ERR_OK)
         code = report_take_uploads(&parts, err);
-    report_parts_release(&parts);
-    json_t *document = code == ERR_OK ? report_to_json(report) : NULL;
-    if (code == ERR_OK && document == NULL)
-        code = err_nomem(err);
-    if (code == ERR_OK)
-        *out = document;
-    return code;
+    return end(&parts, code, out, err);
 }
 
 enum err_code health_report_make(struct health_reports *reports, struct db_ro *ro, json_t **out,
@@ -123,6 +153,16 @@ enum err_code health_report_make(struct health_reports *reports, struct db_ro *r
     if (!enter(reports, false))
         return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
     enum err_code code = make(reports->app, ro, out, err);
+    leave(reports, false);
+    return code;
+}
+
+enum err_code health_report_make_tenant(struct health_reports *reports, struct db_ro *ro,
+                                        const char *tenant, json_t **out, struct err *err)
+{
+    if (!enter(reports, false))
+        return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
+    enum err_code code = make_tenant(reports->app, ro, tenant, out, err);
     leave(reports, false);
     return code;
 }

@@ -33,3 +33,8 @@ void health_reports_tick(struct health_reports *reports);
 /* The report of now, on a reader thread. ERR_UNAVAILABLE: the server stops. */
 ERR_MUST_CHECK enum err_code health_report_make(struct health_reports *reports, struct db_ro *ro,
                                                 json_t **out, struct err *err);
+/* A tenant's of now, new and cured are findings of the last day. ERR_NOT_FOUND: there is no such
+ * tenant. */
+ERR_MUST_CHECK enum err_code health_report_make_tenant(struct health_reports *reports,
+                                                       struct db_ro *ro, const char *tenant,
+                                                       json_t **out, struct err *err);

@@ -271,3 +271,26 @@ void health_desk_each(struct health_desk *desk, const char *name, health_status_
         health_each(node->health, fn, arg);
     pthread_mutex_unlock(&desk->lock);
 }
+
+struct kept_walk {
+    const char *node;
+    health_desk_kept_fn *fn;
+    void *arg;
+};
+
+static void on_kept(void *arg, const struct health_kept *kept)
+{
+    const struct kept_walk *walk = arg;
+    walk->fn(walk->arg, walk->node, kept);
+}
+
+void health_desk_each_kept(struct health_desk *desk, health_desk_kept_fn *fn, void *arg)
+{
+    struct kept_walk walk = {.fn = fn, .arg = arg};
+    pthread_mutex_lock(&desk->lock);
+    for (size_t i = 0; i < desk->node_count; i++) {
+        walk.node = desk->nodes[i]->name;
+        health_each_kept(desk->nodes[i]->health, on_kept, &walk);
+    }
+    pthread_mutex_unlock(&desk->lock);
+}

@@ -100,6 +100,8 @@ const struct route routes[] = {
     {"GET", T "/policy/revisions/{number}", STAFF | TENANT, READ, api_policy_revision,
      "policy_revision", none},
 
+    {"GET", T "/report", STAFF | TENANT, READ, api_tenant_report, "tenant_report", language},
+
     {"GET", T "/placements", STAFF | TENANT, READ, api_placements_list, "placements_list", page},
     {"GET", T "/placements/{job}", STAFF | TENANT, READ, api_placement_get, "placement_get", none},
     {"PUT", T "/placements/{job}", OPS, CHANGE, api_placement_put, "placement_put", ruled},

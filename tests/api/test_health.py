@@ -202,6 +202,33 @@ def what_the_server_knows_is_looked_at(tap, server):
     tap.equal([i["node"] for i in found], ["n3"], "the port whose MTU is another than its rail's")
 
 
+def the_tenants_report_says_so(tap, server, tokens):
+    url = "/v1/tenants/a/report"
+    one = must(server.get(url, token=tokens["tenant-user"]), 200).json
+    tap.equal((one["kind"], one["source"], one["grade"], one["findings"]["critical"]), ("tenant", "a", "critical", 1),
+              "the tenant's report has its grade")
+    tap.equal(sorted(f["rule"] for f in one["new"]), ["bw-limit-floor", "guarantee-not-met"], "what is new of its jobs")
+    tap.ok(not {"nodes", "outliers", "exceptions", "convergence", "uploads"} & set(one), "nothing of the fleet's", one)
+    jobs = {j["job"]: j for j in one["jobs"]}
+    nlp = jobs["nlp_job"]
+    tap.equal((nlp["asked"], nlp["ports"], nlp["known_ports"], nlp["known_minutes"], nlp["below_minutes"]), ("40%", 1, 1, 20, 20),
+              "a guarantee as asked, and the minutes below it")
+    tap.ok(nlp["granted_bps"] > 9 * nlp["mean_bps"] and abs(nlp["mean_bps"] - 8 * 10**9) < 8 * 10**8 <= nlp["peak_bps"],
+           "as granted and as measured", nlp)
+    tap.ok("asked" not in jobs["cv_job"] and jobs["cv_job"]["limit_bps"] > 0, "who has a limit alone asked for nothing",
+           jobs["cv_job"])
+    table = must(server.get(url, headers={"Accept": "text/csv"}, token=tokens["tenant-admin"]), 200)
+    tap.ok(b'"below_minutes",20\r\n' in table.body, "as a table", table.body)
+    page = must(server.get(url + "?lang=zh", headers={"Accept": "text/html"}, token=tokens["tenant-user"]), 200).body.decode()
+    tap.ok("租户报告" in page and "<script" not in page and "http" not in page, "as a page in Chinese", page[:500])
+    other = server.token("tenant-admin", "b")["token"]
+    tap.status(server.get(url, token=other), 403, "another tenant has none of it")
+    mine = must(server.get("/v1/tenants/b/report", token=other), 200).json
+    tap.equal((mine["grade"], mine["jobs"], mine["new"], mine["findings"]["critical"]), ("unknown", [], [], 0),
+              "and its own has nothing of others")
+    tap.status(server.get("/v1/tenants/nobody/report"), 404, "there is no such tenant")
+
+
 def jobs_are_held_against_what_they_were_promised(tap, server):
     """An hour of batches: nlp_job gets a tenth of its guarantee while it sends all the time, cv_job would use more than its
     limit leaves it."""
@@ -228,6 +255,7 @@ def jobs_are_held_against_what_they_were_promised(tap, server):
               "with how long it was below")
     tap.equal(found["bw-limit-floor"]["observed"], "63% of the demand", "and what the limit leaves of the demand")
     tap.equal(incidents(server, token=server.token("tenant-user", "b")["token"]), [], "another tenant sees none")
+    the_tenants_report_says_so(tap, server, tokens)
     run_of = must(server.call("POST", "/v1/runbooks/tenant-interference:run", {"nodes": ["n1"]}), 200).json["runs"][0]
     tap.equal([i["step"] for i in run_of["likely"]], ["guarantee", "limit-floor"], "the runbook leads to both")
 

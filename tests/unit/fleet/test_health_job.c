@@ -313,6 +313,42 @@ static void minutes_stay_when_a_promise_changes_and_go_with_the_job(void **state
     site_release(&site);
 }
 
+static void note_kept(void *arg, const struct health_kept *kept)
+{
+    *(struct health_kept *)arg = *kept;
+}
+
+static void what_came_of_a_promise_is_kept_for_twenty_minutes(void **state)
+{
+    (void)state;
+    struct site site;
+    struct health_kept kept = {.known_minutes = -1};
+    site_init(&site, &promised, 1);
+    health_each_kept(site.health, note_kept, &kept);
+    assert_int_equal(kept.known_minutes, 0);
+    assert_int_equal(kept.mean_bps, 0);
+    send_at(&site, 11, 40 * GBPS);
+    send_at(&site, 10, 20 * GBPS);
+    health_each_kept(site.health, note_kept, &kept);
+    assert_int_equal(kept.promise->label, 7);
+    assert_int_equal(kept.known_minutes, 20);
+    assert_int_equal(kept.below_minutes, 9); /* the last minute is open */
+    assert_true(kept.mean_bps > 29 * GBPS && kept.mean_bps < 32 * GBPS);
+    assert_true(kept.peak_bps > 39 * GBPS && kept.peak_bps <= 40 * GBPS);
+    site.now_us += 15 * INT64_C(60000000);
+    send_at(&site, 1, 40 * GBPS);
+    health_each_kept(site.health, note_kept, &kept);
+    assert_int_equal(kept.known_minutes, 5);
+    assert_int_equal(kept.below_minutes, 5);
+    assert_true(kept.peak_bps > 19 * GBPS && kept.peak_bps <= 20 * GBPS);
+    site.now_us += 30 * INT64_C(60000000);
+    send_at(&site, 1, 40 * GBPS);
+    health_each_kept(site.health, note_kept, &kept);
+    assert_int_equal(kept.known_minutes, 0);
+    assert_int_equal(kept.peak_bps, 0);
+    site_release(&site);
+}
+
 static void promises_follow_from_policy_placement_and_ports(void **state)
 {
     struct fleet fleet;
@@ -358,6 +394,7 @@ int main(void)
         cmocka_unit_test(who_sends_against_its_limit_asks_for_what_it_declared),
         cmocka_unit_test(the_worst_of_a_jobs_ports_is_told),
         cmocka_unit_test(minutes_stay_when_a_promise_changes_and_go_with_the_job),
+        cmocka_unit_test(what_came_of_a_promise_is_kept_for_twenty_minutes),
         cmocka_unit_test(promises_follow_from_policy_placement_and_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

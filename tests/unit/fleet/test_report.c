@@ -216,6 +216,78 @@ static void the_first_known_language_counts(void **unused)
         assert_int_equal(report_language_of(cases[i].text), cases[i].language);
 }
 
+static const struct report_job kept_job = {.job = "nlp_job",
+                                           .asked = "40%",
+                                           .worst = "n1 p0",
+                                           .ports = 2,
+                                           .known_ports = 2,
+                                           .granted_bps = 40000000000,
+                                           .known_minutes = 20,
+                                           .below_minutes = 3,
+                                           .mean_bps = 39000000000,
+                                           .peak_bps = 41000000000};
+
+static void a_tenants_report_has_its_jobs_and_not_the_fleet(void **unused)
+{
+    (void)unused;
+    struct err err = ERR_INIT;
+    OWN(report) struct report *report = report_at(T0 - DAY_US);
+    report_of_tenant(report, "a");
+    assert_ok(report_add_job(report, &kept_job, &err));
+    OWN(json) json_t *document = report_to_json(report);
+    assert_string_equal(grade_of(document), "ok");
+    assert_string_equal(json_string_value(json_object_get(document, "kind")), "tenant");
+    assert_string_equal(json_string_value(json_object_get(document, "source")), "a");
+    static const char *const fleets[] = {"nodes", "outliers", "exceptions", "convergence",
+                                         "uploads"};
+    for (size_t i = 0; i < sizeof(fleets) / sizeof(fleets[0]); i++)
+        assert_null(json_object_get(document, fleets[i]));
+    const json_t *job = json_array_get(json_object_get(document, "jobs"), 0);
+    assert_int_equal(json_integer_value(json_object_get(job, "below_minutes")), 3);
+    assert_int_equal(json_integer_value(json_object_get(job, "granted_bps")), 40000000000);
+    size_t len;
+    OWN(str) char *page = report_html(document, REPORT_CHINESE, &len);
+    assert_non_null(strstr(page, "租户报告"));
+    assert_non_null(strstr(page, "低于保证带宽的分钟数"));
+}
+
+static void what_is_not_known_of_a_job_is_left_out_and_no_proof(void **unused)
+{
+    (void)unused;
+    struct err err = ERR_INIT;
+    static const struct {
+        const char *asked;
+        int ports, known_ports;
+        const char *grade;
+    } cases[] = {{"40%", 2, 1, "unknown"}, {"40%", 0, 0, "ok"}, {"", 2, 0, "ok"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        OWN(report) struct report *report = report_at(0);
+        const struct report_job job = {.job = "j",
+                                       .asked = cases[i].asked,
+                                       .worst = "",
+                                       .ports = cases[i].ports,
+                                       .known_ports = cases[i].known_ports};
+        report_of_tenant(report, "a");
+        assert_ok(report_add_job(report, &job, &err));
+        OWN(json) json_t *document = report_to_json(report);
+        assert_string_equal(grade_of(document), cases[i].grade);
+        const json_t *item = json_array_get(json_object_get(document, "jobs"), 0);
+        assert_null(json_object_get(item, "mean_bps"));
+        assert_null(json_object_get(item, "granted_bps"));
+        assert_null(json_object_get(item, "worst"));
+    }
+    OWN(report) struct report *none = report_at(0);
+    report_of_tenant(none, "a");
+    for (size_t i = 0; i < REPORT_LISTED_MAX; i++)
+        assert_ok(report_add_job(none, &kept_job, &err));
+    OWN(json) json_t *full = report_to_json(none);
+    assert_null(json_object_get(full, "truncated"));
+    assert_ok(report_add_job(none, &kept_job, &err));
+    OWN(json) json_t *more = report_to_json(none);
+    assert_true(json_is_true(json_object_get(more, "truncated")));
+    assert_int_equal(json_array_size(json_object_get(more, "jobs")), REPORT_LISTED_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +298,8 @@ int main(void)
         cmocka_unit_test(a_page_holds_no_script_and_both_languages),
         cmocka_unit_test(a_table_runs_no_formula),
         cmocka_unit_test(the_first_known_language_counts),
+        cmocka_unit_test(a_tenants_report_has_its_jobs_and_not_the_fleet),
+        cmocka_unit_test(what_is_not_known_of_a_job_is_left_out_and_no_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
