@@ -22,9 +22,9 @@
 #include "base/own.h"
 #include "fleet/telemetry.h"
 
-#define HEALTH_INPUTS_MAX   6    /* of a rule */
+#define HEALTH_INPUTS_MAX   7    /* of a rule */
 #define HEALTH_SUBJECTS_MAX 4096 /* of a node; more are left out and `truncated` says so */
-#define HEALTH_RDMA_MAX     256
+#define HEALTH_RDMA_MAX     256  /* of each port its RDMA device's and Solar-RDMA's */
 #define HEALTH_TRACKS_MAX   1024 /* what is watched of a node; more set `truncated` */
 #define HEALTH_WINDOW_MAX   60   /* looks that are summed up */
 #define HEALTH_SUBJECT_MAX  256
@@ -134,8 +134,8 @@ ERR_MUST_CHECK enum err_code health_server_put(struct health *health,
                                                const struct health_subject *subject,
                                                const char *input, int64_t value, struct err *err);
 
-/* Which port an RDMA device's port is on: its pause counters are the port's. ERR_LIMIT over
- * HEALTH_RDMA_MAX. */
+/* Which port an RDMA device's port is on: its pause counters are the port's. "solar/INTERFACE" is
+ * the device of Solar-RDMA's queue pairs. ERR_LIMIT over HEALTH_RDMA_MAX. */
 void health_rdma_clear(struct health *health);
 ERR_MUST_CHECK enum err_code health_rdma_port(struct health *health, const char *rdma_device,
                                               uint32_t number, const char *port, struct err *err);

@@ -19,7 +19,9 @@
 #define SHARES          101   /* percent of the port */
 #define QUANTILE        95
 #define MINUTE_MASK     ((UINT32_C(1) << JOB_MINUTES) - 1)
-#define SENT            "tx_bytes"
+
+/* What a queue pair sent: of verbs, of Solar-RDMA; a row has one of them. */
+static const char *const sent_names[] = {"tx_bytes", "sent_bytes"};
 
 /* A promise and what came of it. */
 struct health_pledge {
@@ -204,6 +206,16 @@ static void add_column(struct tally *tally, const struct telemetry_batch *batch,
     }
 }
 
+static bool is_sent(const struct telemetry_name *name)
+{
+    if (name->course == TELEMETRY_GAUGE)
+        return false;
+    for (size_t i = 0; i < sizeof(sent_names) / sizeof(sent_names[0]); i++)
+        if (strcmp(name->text, sent_names[i]) == 0)
+            return true;
+    return false;
+}
+
 static void add_row(const struct health *health, const struct telemetry_batch *batch,
                     const struct telemetry_row *row, struct tally *tallies)
 {
@@ -215,8 +227,7 @@ static void add_row(const struct health *health, const struct telemetry_batch *b
         port[0] == '\0' ? NULL : pledge_of(health, row->subject.label, port);
     for (size_t k = 0; pledge != NULL && k < row->count; k++) {
         const struct telemetry_column *column = &batch->columns[row->first + k];
-        const struct telemetry_name *name = &batch->names[column->name];
-        if (name->course != TELEMETRY_GAUGE && strcmp(name->text, SENT) == 0)
+        if (is_sent(&batch->names[column->name]))
             add_column(&tallies[pledge - health->pledges], batch, column);
     }
 }

@@ -13,7 +13,8 @@
  * sends against its limit asks for as much as it declared at least. Else it is what was declared.
  *
  * Of a job on several ports the worst one is told. Queue pairs count by their label and by the port
- * of their device, where that has one port alone.
+ * of their device, where that has one port alone; those of Solar-RDMA by the port of their
+ * interface.
  */
 
 #include "fleet/health.h"

@@ -237,6 +237,25 @@ static void put_priorities(struct putting *p, const struct port *port)
     p->subject = of_port;
 }
 
+/* More of them than the limit: which port they are on stays unknown. */
+static void put_wire(struct putting *p, const struct port *port, const char *device,
+                     uint32_t number)
+{
+    struct err full = ERR_INIT;
+    if (health_rdma_port(p->health, device, number, port->id, &full) == ERR_NOMEM)
+        p->code = err_nomem(p->err);
+}
+
+/* Whose queue pairs are on the port's interface. */
+static void put_solar(struct putting *p, const struct port *port)
+{
+    char device[sizeof("solar/") + IFNAME_SIZE];
+    if (port->ifname[0] == '\0' || p->code != ERR_OK)
+        return;
+    snprintf(device, sizeof(device), "solar/%s", port->ifname);
+    put_wire(p, port, device, 0);
+}
+
 static void put_rdma(struct putting *p, const struct port *port)
 {
     struct health_subject of_port = p->subject;
@@ -247,11 +266,7 @@ static void put_rdma(struct putting *p, const struct port *port)
     text_copy(p->subject.device, sizeof(p->subject.device), port->rdma_device);
     if (p->known->fabric != NULL)
         put(p, "ecn_configured", p->known->fabric->has_ecn);
-    struct err full = ERR_INIT; /* more of them than the limit: their marks stay unknown */
-    enum err_code code =
-        health_rdma_port(p->health, port->rdma_device, (uint32_t)port->rdma_port, port->id, &full);
-    if (code == ERR_NOMEM)
-        p->code = err_nomem(p->err);
+    put_wire(p, port, port->rdma_device, (uint32_t)port->rdma_port);
     p->subject = of_port;
 }
 
@@ -266,6 +281,7 @@ static void put_port(struct putting *p, const struct port *port, int64_t gid_bef
                               port->pcie.max_width));
     put_priorities(p, port);
     put_rdma(p, port);
+    put_solar(p, port);
 }
 
 enum err_code health_know(struct health *health, const struct health_known *known, struct err *err)

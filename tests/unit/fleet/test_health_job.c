@@ -54,7 +54,9 @@ struct flow {
 
 static void add_flow(struct site *site, uint32_t number, const struct flow *flow)
 {
-    static const struct telemetry_name sent = {"tx_bytes", TELEMETRY_STAYS, 0};
+    static const struct telemetry_name of_verbs = {"tx_bytes", TELEMETRY_STAYS, 0},
+                                       of_solar = {"sent_bytes", TELEMETRY_STAYS, 0};
+    bool is_solar = strncmp(flow->device, "solar/", 6) == 0;
     struct telemetry_subject subject = {
         .kind = TELEMETRY_QP, .number = number, .label = flow->label};
     struct err err = ERR_INIT;
@@ -62,7 +64,7 @@ static void add_flow(struct site *site, uint32_t number, const struct flow *flow
     int64_t *values, bytes = 1000;
     assert_ok(telemetry_device_add(&site->batch, flow->device, &subject.device, &err));
     assert_ok(telemetry_row_add(&site->batch, &subject, &err));
-    assert_ok(telemetry_name_add(&site->batch, &sent, &name, &err));
+    assert_ok(telemetry_name_add(&site->batch, is_solar ? &of_solar : &of_verbs, &name, &err));
     assert_ok(telemetry_column_add(&site->batch, name, &values, &err));
     for (int i = 0; i < SECONDS; i++) {
         bytes += i > 0 && i <= flow->busy ? flow->rate_bps / 8 : 0;
@@ -145,6 +147,24 @@ static void queue_pairs_of_a_job_are_added_and_others_are_not(void **state)
     minutes(&site, 3, enough, 2);
     assert_int_equal(below(&site), 0);
     minutes(&site, 3, others, 4);
+    assert_int_equal(below(&site), 2);
+    site_release(&site);
+}
+
+static void solar_queue_pairs_count_by_the_port_of_their_interface(void **state)
+{
+    const struct flow met[] = {{"mlx5_0", 7, 20 * GBPS, SECONDS},
+                               {"solar/sol0", 7, 19 * GBPS, SECONDS}};
+    const struct flow elsewhere[] = {{"mlx5_0", 7, 20 * GBPS, SECONDS},
+                                     {"solar/sol1", 7, 50 * GBPS, SECONDS}};
+    struct err err = ERR_INIT;
+    struct site site;
+    (void)state;
+    site_init(&site, &promised, 1);
+    assert_ok(health_rdma_port(site.health, "solar/sol0", 0, "p0", &err));
+    minutes(&site, 3, met, 2);
+    assert_int_equal(below(&site), 0);
+    minutes(&site, 3, elsewhere, 2);
     assert_int_equal(below(&site), 2);
     site_release(&site);
 }
@@ -385,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(minutes_below_95_percent_of_the_guarantee_count),
         cmocka_unit_test(queue_pairs_of_a_job_are_added_and_others_are_not),
+        cmocka_unit_test(solar_queue_pairs_count_by_the_port_of_their_interface),
         cmocka_unit_test(who_rests_asks_for_nothing),
         cmocka_unit_test(a_declared_demand_below_the_guarantee_is_all_it_asks_for),
         cmocka_unit_test(what_nobody_told_is_unknown_not_met),

@@ -57,6 +57,31 @@ static int64_t fact(const struct site *site, int kind, const char *device, uint3
 }
 #define OF_PORT(input) fact(&site, TELEMETRY_PORT, PORT, 0, input)
 
+static void queue_pairs_are_on_the_port_of_their_device_or_interface(void **state)
+{
+    static const struct {
+        const char *device, *port;
+    } rows[] = {{"mlx5_0", PORT}, {"solar/sol0", PORT}, {"solar/sol1", ""}, {"sol0", ""}};
+    struct site site;
+    (void)state;
+    site_init(&site);
+    know(&site, ",'rdma_device':'mlx5_0'",
+         ",'rdma_devices':[{'name':'mlx5_0','ports':[{'port':1}]}]");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct health_subject subject = {.kind = TELEMETRY_QP, .number = 17};
+        char port[PORT_ID_SIZE];
+        snprintf(subject.device, sizeof(subject.device), "%s", rows[i].device);
+        health_port_of(site.health, &subject, port);
+        assert_string_equal(port, rows[i].port);
+    }
+    know(&site, "", "");
+    struct health_subject subject = {.kind = TELEMETRY_QP, .device = "mlx5_0"};
+    char port[PORT_ID_SIZE];
+    health_port_of(site.health, &subject, port);
+    assert_string_equal(port, "");
+    site_release(&site);
+}
+
 static void what_the_inventory_does_not_tell_is_unknown(void **state)
 {
     static const char *const inputs[] = {
@@ -199,6 +224,7 @@ static void a_port_is_held_against_its_rail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(queue_pairs_are_on_the_port_of_their_device_or_interface),
         cmocka_unit_test(what_the_inventory_does_not_tell_is_unknown),
         cmocka_unit_test(links_firmware_and_pcie_are_facts),
         cmocka_unit_test(an_address_is_missing_local_or_moved),
