@@ -84,6 +84,7 @@ enum place_verdict place_arrive(struct place *p, const struct wire_packet *packe
     p->counters.arrived++;
     bool had_gap = p->above > p->next;
     p->above = psn >= p->above ? psn + 1 : p->above;
+    p->untold = psn < p->untold ? psn : p->untold;
     while (p->next < p->above && (p->slots[p->next & p->mask].flags & THERE) != 0)
         p->next++;
     /* A gap that opens or closes is news for the sender. */
@@ -165,28 +166,41 @@ static uint64_t bitmap(const struct place *p, uint64_t base)
     return bits;
 }
 
-/* The first gap, the newest packet, one of those between, in turn. */
+/* `above` = a bitmap has told all. */
+static uint64_t first_untold(const struct place *p)
+{
+    uint64_t psn = p->untold < p->next ? p->next : p->untold;
+    while (psn < p->above && !place_has(p, psn))
+        psn++;
+    return psn;
+}
+
+/* Mostly the first word with something that no bitmap has told yet: what arrived counts against the
+ * sender's window until it is told. In between all words from the first gap on, in turn, as
+ * acknowledgements get lost. */
 static uint64_t next_bitmap(struct place *p)
 {
-    p->turn = (p->turn + 1) % 3;
-    uint64_t at = p->turn == 0 ? p->next : p->echo_psn;
-    if (p->turn == 2) {
+    uint64_t news = first_untold(p), at = news;
+    p->turn = (p->turn + 1) % PLACE_BITMAP_TURNS;
+    if (p->turn == 0 || news >= p->above) {
         p->turn_word += 64;
         if (p->turn_word < p->next || p->turn_word >= p->above)
             p->turn_word = p->next;
         at = p->turn_word;
     }
-    return at < p->next ? p->next : at;
+    uint64_t base = at & ~UINT64_C(63);
+    if (news >= base && news < base + 64)
+        p->untold = base + 64;
+    return base;
 }
 
 void place_ack(struct place *p, int64_t now_ns, struct wire_ack *out)
 {
     assert(p->has_echo);
-    uint64_t at = next_bitmap(p);
     int64_t hold_ns = now_ns - p->echo_ns;
     *out = (struct wire_ack){
         .next_psn = p->next,
-        .sack_base = at & ~UINT64_C(63),
+        .sack_base = next_bitmap(p),
         .echo_psn = p->echo_psn,
         .echo_attempt = p->echo_attempt,
         .echo_duplicate = p->echo_duplicate,
@@ -200,5 +214,7 @@ void place_ack(struct place *p, int64_t now_ns, struct wire_ack *out)
     };
     out->sack = bitmap(p, out->sack_base);
     p->unacked = 0;
-    p->urgent = false;
+    p->echo_duplicate = false; /* it is told once, though the echo may be told again */
+    /* What is there and never told looks lost when nothing follows it. */
+    p->urgent = first_untold(p) < p->above;
 }

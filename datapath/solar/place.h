@@ -56,7 +56,8 @@ struct place {
     uint64_t above; /* one above the highest that arrived */
     bool in_message, broken;
     int turn;           /* of the bitmaps */
-    uint64_t turn_word; /* where the third turn has come to */
+    uint64_t turn_word; /* where the words in turn have come to */
+    uint64_t untold;    /* no bitmap has told what arrived from here on */
     struct place_message message;
     uint64_t message_bytes;
     /* For the acknowledgement. */
@@ -73,7 +74,8 @@ struct place {
     struct place_counters counters;
 };
 
-#define PLACE_BASE_NS INT64_C(10000000000)
+#define PLACE_BITMAP_TURNS 4
+#define PLACE_BASE_NS      INT64_C(10000000000)
 
 /* slot_count: a power of two, PLACE_SLOTS_MIN to _MAX: packets that may be ahead of the first gap.
  */
@@ -93,11 +95,13 @@ enum place_verdict place_arrive(struct place *p, const struct wire_packet *packe
 ERR_MUST_CHECK enum err_code place_message(struct place *p, bool *out_has,
                                            struct place_message *out, struct err *err);
 
-/* Is an acknowledgement due now (asked for, a gap, a duplicate, or ack_every packets)? */
+/* Is an acknowledgement due now (asked for, a gap, a duplicate, ack_every packets, or the last
+ * one's bitmap had no room for all that arrived)? */
 bool place_wants_ack(const struct place *p);
 /* Has anything arrived since the last one? Then it should go within the time the sides agreed on.
  */
 bool place_owes_ack(const struct place *p);
-/* Fills all but the credit and the weights, and begins anew. Bitmaps take turns between the first
- * gap and the newest packet, so that a lost acknowledgement is made up for. */
+/* Fills all but the credit and the weights, and begins anew. A bitmap shows what none has shown
+ * yet; one of PLACE_BITMAP_TURNS shows the next word of all, so that a lost acknowledgement is made
+ * up for. While place_wants_ack() another one should follow at once. */
 void place_ack(struct place *p, int64_t now_ns, struct wire_ack *out);

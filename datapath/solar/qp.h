@@ -12,6 +12,7 @@
 
 #define QP_SLOTS     4096 /* packets of a direction that may be under way */
 #define QP_ACK_EVERY 256  /* packets; after each batch that arrives one is sent anyway */
+#define QP_ACKS_MAX  8    /* at a time, when one bitmap does not tell all of a batch */
 
 enum qp_state {
     QP_IDLE,

@@ -45,11 +45,11 @@ static void put_control(struct solar_qp *qp, struct wire_packet *w, int64_t now_
     put(qp, w, (uint8_t)path, now_ns);
 }
 
-void qp_send_ack(struct solar_qp *qp, int64_t now_ns)
+static void send_ack(struct solar_qp *qp, int64_t now_ns)
 {
     const struct credit *credit = qp->context->credit;
     struct wire_packet w = {.type = WIRE_CREDIT};
-    if (place_owes_ack(&qp->place)) {
+    if (place_owes_ack(&qp->place) || place_wants_ack(&qp->place)) {
         w.type = WIRE_ACK;
         place_ack(&qp->place, now_ns, &w.ack);
     }
@@ -57,6 +57,15 @@ void qp_send_ack(struct solar_qp *qp, int64_t now_ns)
     w.ack.weight_total = credit_weight_total(credit);
     qp->credit_due = false;
     put_control(qp, &w, now_ns);
+}
+
+/* A batch that arrived beyond a gap may be more than one bitmap tells. */
+void qp_send_ack(struct solar_qp *qp, int64_t now_ns)
+{
+    int sent = 0;
+    do
+        send_ack(qp, now_ns);
+    while (place_wants_ack(&qp->place) && ++sent < QP_ACKS_MAX);
 }
 
 void qp_send_nak(struct solar_qp *qp, enum wire_nak why, int64_t now_ns)

@@ -9,6 +9,7 @@
 
 #define TIMEOUT_RTTS 8 /* the least timer, in base round trips */
 #define ACK_PARTS    8 /* of a base round trip: how long an acknowledgement may wait */
+#define SLOT_BDPS    8 /* what may follow a gap until its repair, and that one's, is there */
 #define TOKEN        0
 
 static int ack_bytes(const struct netsim *sim)
@@ -136,7 +137,7 @@ static enum err_code start_transport(struct netsim *sim, struct netsim_flow *flo
     int64_t rtt_ns = netsim_base_rtt_ns(sim, src, dst);
     size_t slots = TRACK_SLOTS_MIN;
     while (slots < TRACK_SLOTS_MAX &&
-           (int64_t)slots * sp->payload_bytes < 2 * netsim_bdp_bytes(sim, src, dst))
+           (int64_t)slots * sp->payload_bytes < SLOT_BDPS * netsim_bdp_bytes(sim, src, dst))
         slots *= 2;
     flow->track_slots = malloc(slots * sizeof(*flow->track_slots));
     flow->place_slots = malloc(slots * sizeof(*flow->place_slots));
@@ -194,10 +195,12 @@ static void put_credit(const struct netsim *sim, const struct netsim_flow *flow,
 static void acknowledge(struct netsim *sim, uint32_t index)
 {
     struct netsim_flow *flow = sim->flows[index];
-    struct wire_packet wire = {.type = WIRE_ACK};
-    place_ack(&flow->place, netsim_now_ns(sim), &wire.ack);
-    put_credit(sim, flow, &wire.ack);
-    send_control(sim, index, true, &wire, ack_bytes(sim));
+    do {
+        struct wire_packet wire = {.type = WIRE_ACK};
+        place_ack(&flow->place, netsim_now_ns(sim), &wire.ack);
+        put_credit(sim, flow, &wire.ack);
+        send_control(sim, index, true, &wire, ack_bytes(sim));
+    } while (place_wants_ack(&flow->place));
 }
 
 /* Grants what is due at a receiver; tells all but `but`, which hears it with its acknowledgement.

@@ -446,6 +446,27 @@ static void an_acknowledgement_is_due_when_it_is_news(void **state)
     assert_true(a.echo_duplicate);
 }
 
+static void what_one_bitmap_cannot_tell_the_next_ones_do(void **state)
+{
+    (void)state;
+    start(1);
+    arrive(data(0, WIRE_F_START, 1, 100));
+    for (uint64_t psn = 2; psn < 130; psn++) /* two words and two packets, behind a gap */
+        arrive(data(psn, 0, 1, 0));
+    uint64_t seen[3] = {0};
+    int acks = 0;
+    for (; place_wants_ack(&p) && acks < 4; acks++) {
+        struct wire_ack a;
+        place_ack(&p, 0, &a);
+        assert_in_range(a.sack_base / 64, 0, 2);
+        seen[a.sack_base / 64] = a.sack;
+    }
+    assert_int_equal(acks, 3);
+    assert_true(seen[0] == UINT64_MAX - 3);
+    assert_true(seen[1] == UINT64_MAX);
+    assert_true(seen[2] == 3);
+}
+
 static void bitmaps_tell_of_the_gap_and_of_the_newest(void **state)
 {
     (void)state;
@@ -685,6 +706,7 @@ int main(void)
         cmocka_unit_test(each_packet_is_new_once),
         cmocka_unit_test(packets_that_contradict_each_other_break_the_peer),
         cmocka_unit_test(an_acknowledgement_is_due_when_it_is_news),
+        cmocka_unit_test(what_one_bitmap_cannot_tell_the_next_ones_do),
         cmocka_unit_test(bitmaps_tell_of_the_gap_and_of_the_newest),
         cmocka_unit_test(delay_is_measured_between_clocks_that_differ),
         cmocka_unit_test(sizes_out_of_range_are_refused),
