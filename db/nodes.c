@@ -40,7 +40,7 @@ enum err_code node_list(struct db_ro *ro, const char *after, int limit, db_node_
         stmt_start(ro->conn,
                    "SELECT n.name, n.revision, n.body, n.token_hash, n.created_us, n.updated_us,"
                    " i.body, i.received_us, s.body, s.received_us, r.body, r.received_us,"
-                   " coalesce(a.number, 0) FROM nodes n"
+                   " coalesce(a.number, 0), coalesce(a.approved, '') FROM nodes n"
                    " LEFT JOIN node_reports i ON i.node = n.name AND i.kind = 'inventory'"
                    " LEFT JOIN node_reports s ON s.node = n.name AND s.kind = 'state'"
                    " LEFT JOIN node_reports r ON r.node = n.name AND r.kind = 'receipt'"
@@ -63,6 +63,7 @@ enum err_code node_list(struct db_ro *ro, const char *after, int limit, db_node_
             .receipt = stmt_text_or_null(&s, 10),
             .receipt_us = stmt_int(&s, 11),
             .attempt = stmt_int(&s, 12),
+            .approved = stmt_text(&s, 13),
         };
         wants_more = fn(arg, &node);
     }
@@ -97,13 +98,14 @@ enum err_code node_state_put(struct db_tx *tx, const char *name, const char *sta
     return node_report_put(tx, name, "state", state, err);
 }
 
-enum err_code node_attempt_next(struct db_tx *tx, const char *name, int64_t *out, struct err *err)
+enum err_code node_attempt_next(struct db_tx *tx, const char *name, const char *approved,
+                                int64_t *out, struct err *err)
 {
     return stmt_number(tx->ro.conn,
-                       "INSERT INTO node_attempts (node, number) VALUES ($1, 1)"
-                       " ON CONFLICT (node) DO UPDATE SET number = node_attempts.number + 1"
-                       " RETURNING number",
-                       VALUES(TEXT(name)), out, err);
+                       "INSERT INTO node_attempts (node, number, approved) VALUES ($1, 1, $2)"
+                       " ON CONFLICT (node) DO UPDATE SET number = node_attempts.number + 1,"
+                       " approved = excluded.approved RETURNING number",
+                       VALUES(TEXT(name), TEXT(approved)), out, err);
 }
 
 enum err_code node_chains_put(struct db_tx *tx, const char *name, const char *chains,

@@ -136,6 +136,7 @@ struct db_node {
     int64_t created_us, updated_us;
     int64_t inventory_us, state_us, receipt_us; /* 0 = never */
     int64_t attempt;                            /* node_attempt_next()'s last; 0 = none */
+    const char *approved;                       /* and that one's; "" = nothing */
 };
 typedef bool db_node_fn(void *arg, const struct db_node *node);
 /* token_hash NULL keeps the old one. */
@@ -150,9 +151,10 @@ ERR_MUST_CHECK enum err_code node_inventory_put(struct db_tx *tx, const char *na
 ERR_MUST_CHECK enum err_code node_state_put(struct db_tx *tx, const char *name, const char *state,
                                             struct err *err);
 
-/* Orders to the node, which is there, to try again: the number of this one, from 1. */
-ERR_MUST_CHECK enum err_code node_attempt_next(struct db_tx *tx, const char *name, int64_t *out,
-                                               struct err *err);
+/* Orders to the node, which is there, to try again: the number of this one, from 1. approved: the
+ * digest of what a reboot is approved for; "" = of nothing, and what was is no more. */
+ERR_MUST_CHECK enum err_code node_attempt_next(struct db_tx *tx, const char *name,
+                                               const char *approved, int64_t *out, struct err *err);
 
 /* The marking chains of a node, which is there: canonical JSON, as chain_report_from_json() reads
  * it. */

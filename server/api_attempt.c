@@ -1,9 +1,9 @@
 /*
  * server/api_attempt.c - orders to a node's agent, which come with its plan, published anew under
  * the next number: to try again what it gave up, for which an agent takes any such number; and the
- * approval of a reboot for what waits on the node now. An approval lives in what is published and
- * with the agent, not in the store: a server that restarts before the agent heard it has to be
- * asked again.
+ * approval of a reboot for what waits on the node now. The last order is kept with its number, and
+ * comes with each plan until there is another one: an agent acts on an approval once, and only when
+ * just that waits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct attempt_task {
     char node[NAME_SIZE];
     int64_t number;
     bool reboots;                 /* it approves a reboot */
-    char digest[DIGEST_TEXT_MAX]; /* for what; at first "" or what the operator saw */
+    char digest[DIGEST_TEXT_MAX]; /* for what; at first what the operator saw; "" = not said */
 };
 
 static void release(struct task *task)
@@ -47,7 +47,7 @@ static enum err_code publish_again(struct attempt_task *at, const struct world_n
                                    .digest = tag,
                                    .rollout = rollout,
                                    .attempt = at->number,
-                                   .approved = at->reboots ? at->digest : NULL};
+                                   .approved = at->digest};
     char *text = strdup(blob->data);
     blob_unref(blob);
     if (text == NULL)
@@ -97,7 +97,7 @@ static enum err_code run(struct db_tx *tx, struct task *task, struct err *err)
     const struct db_audit audit = {.action = action, .subject = subject};
     enum err_code code = at->reboots ? choose(at, node, err) : ERR_OK;
     if (code == ERR_OK)
-        code = node_attempt_next(tx, at->node, &at->number, err);
+        code = node_attempt_next(tx, at->node, at->digest, &at->number, err);
     if (code != ERR_OK)
         return code;
     OWN(json) json_t *answer = told(at);
@@ -117,6 +117,7 @@ static void settle(struct task *task)
     const struct attempt_task *at = (const struct attempt_task *)task;
     struct world_node *node = world_node_get(task->app->world, at->node);
     node->attempt = at->number;
+    memcpy(node->approved, at->digest, sizeof(node->approved));
 }
 
 static void order(struct request *request, bool reboots)

@@ -26,8 +26,11 @@ static void show_plan(struct app *app, struct world_node *node, const struct pla
     struct publish_entry *entry = NULL;
     OWN(json) json_t *document = plan_to_json(plan);
     char *text = document == NULL ? NULL : json_canonical(document, NULL);
-    const struct plan_head head = {
-        .node = node->name, .digest = plan->digest, .rollout = "", .attempt = node->attempt};
+    const struct plan_head head = {.node = node->name,
+                                   .digest = plan->digest,
+                                   .rollout = "",
+                                   .attempt = node->attempt,
+                                   .approved = node->approved};
     if (text == NULL)
         err_nomem(err);
     else if (plan_entry_new(&head, text, &entry, err) == ERR_OK)

@@ -37,11 +37,11 @@ static char *with_head(char *text, const struct plan_head *head)
 {
     char *whole = NULL, attempt[40] = "", approved[DIGEST_TEXT_MAX + 20] = "";
     const char *rest = plan_text_rest(text);
-    if (head->attempt == 0 && head->approved == NULL && rest == text + 1)
+    if (head->attempt == 0 && head->approved[0] == '\0' && rest == text + 1)
         return text;
     if (head->attempt != 0)
         snprintf(attempt, sizeof(attempt), "\"attempt\":%lld,", (long long)head->attempt);
-    if (head->approved != NULL)
+    if (head->approved[0] != '\0')
         snprintf(approved, sizeof(approved), "\"approved\":\"%s\",", head->approved);
     int n = asprintf(&whole, "{%s%s%s", approved, attempt, rest);
     free(text);
@@ -107,8 +107,11 @@ static enum err_code entry_of(struct db_ro *ro, const struct world_node *node,
     if (release->rollout != 0)
         rollout_id(release->rollout, id);
     *out_knobs = plan.knobs;
-    const struct plan_head head = {
-        .node = node->name, .digest = release->digest, .rollout = id, .attempt = node->attempt};
+    const struct plan_head head = {.node = node->name,
+                                   .digest = release->digest,
+                                   .rollout = id,
+                                   .attempt = node->attempt,
+                                   .approved = node->approved};
     return plan_entry_new(&head, plan.text, out, err);
 }
 

@@ -49,7 +49,7 @@ struct plan_head {
     const char *node, *digest;
     const char *rollout; /* "" = final */
     int64_t attempt;     /* plan.h; 0 = none */
-    /* Digest of what a reboot is approved for: the order of this attempt; NULL = none is. */
+    /* Digest of what a reboot is approved for: the order of this attempt; "" = none is. */
     const char *approved;
 };
 /* A published plan: its canonical text (with the attempt and approval of this head, whatever it

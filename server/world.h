@@ -105,8 +105,9 @@ struct world_node {
     char plan_problem[256]; /* "" or why it could not be compiled */
     struct node_release release;
     int64_t attempt; /* orders to try again so far; its plan is published with the number */
-    uint64_t heard;  /* status_heard() when it was last looked at */
-    bool drifted;    /* a state report after the last receipt differs from the plan */
+    char approved[DIGEST_TEXT_MAX]; /* what the last one approves a reboot for; "" = nothing */
+    uint64_t heard;                 /* status_heard() when it was last looked at */
+    bool drifted; /* a state report after the last receipt differs from the plan */
     char *state; /* after a load, until the first plan: the report that is newer than the receipt */
     struct receipt_note receipt;
     int64_t last_report_us; /* newest of inventory, state and receipt at load */

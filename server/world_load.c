@@ -241,6 +241,7 @@ static enum err_code load_node(struct load *load, const struct db_node *row)
     snprintf(node->name, sizeof(node->name), "%s", row->name);
     node->revision = row->revision;
     node->attempt = row->attempt;
+    snprintf(node->approved, sizeof(node->approved), "%s", row->approved);
     bytes_digest(row->body, strlen(row->body), node->digest);
     load_reports(node, row);
     world_swap_node(load->world, row->name, &node);

@@ -84,7 +84,7 @@ def an_approval_ends(tap, server):
     server.start()
     planned(server, "n1")
     must(agent.fetch(), 200)
-    tap.equal((agent.plan["attempt"], agent.plan.get("approved")), (3, None), "a restart forgets it")
+    tap.equal((agent.plan["attempt"], agent.plan.get("approved")), (3, DIGEST), "a restart keeps it")
     must(reboot(server), 200)
     must(server.put("/v1/rollout-policy", {"mode": "staged"}), 201)
     must(agent.fetch(), 200)
@@ -93,8 +93,14 @@ def an_approval_ends(tap, server):
     server.stop()
     server.start()
     planned(server, "n1")
-    tap.status(agent.fetch(), 204, "and the plan as it is stored has none")
-    tap.ok("approved" not in must(server.get("/v1/nodes/n1/plan"), 200).json, "so the operator sees none")
+    tap.status(agent.fetch(), 204, "what the agent has is what a restarted server gives")
+    tap.equal(must(server.get("/v1/nodes/n1/plan"), 200).json.get("approved"), DIGEST, "and the operator sees")
+    must(server.call("POST", "/v1/nodes/n1:release"), 200)
+    server.stop()
+    server.start()
+    planned(server, "n1")
+    must(agent.fetch(), 200)
+    tap.equal((agent.plan["attempt"], agent.plan.get("approved")), (5, None), "what was taken back does not return")
 
 
 if __name__ == "__main__":

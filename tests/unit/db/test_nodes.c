@@ -108,6 +108,30 @@ static void reports_of_unknown_nodes_are_not_found(void **state)
     assert_fails(node_delete(&t->tx, "n", &err), ERR_NOT_FOUND);
 }
 
+static bool see_order(void *arg, const struct db_node *n)
+{
+    return seen_add(arg, "%s %lld %s\n", n->name, (long long)n->attempt, or_dash(n->approved));
+}
+
+static void orders_are_numbered_and_the_last_one_says_what_is_approved(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    struct seen seen = {.rows = 0}, then = {.rows = 0};
+    int64_t number = 0;
+    put(t, "n1");
+    put(t, "n2");
+    assert_ok(node_attempt_next(&t->tx, "n1", "", &number, &err));
+    assert_ok(node_attempt_next(&t->tx, "n1", "sha256:1", &number, &err));
+    assert_int_equal(number, 2);
+    assert_ok(node_list(t->ro, NULL, 10, see_order, &seen, &err));
+    assert_string_equal(seen.text, "n1 2 sha256:1\nn2 0 \n");
+    assert_ok(node_attempt_next(&t->tx, "n1", "", &number, &err));
+    assert_int_equal(number, 3);
+    assert_ok(node_list(t->ro, NULL, 10, see_order, &then, &err));
+    assert_string_equal(then.text, "n1 3 \nn2 0 \n");
+}
+
 static void a_deleted_node_takes_its_reports_and_receipts_along(void **state)
 {
     struct table_test *t = *state;
@@ -206,6 +230,7 @@ int main(void)
         table_test(a_node_made_anew_has_a_new_revision),
         table_test(the_last_reports_stand_beside_the_node),
         table_test(reports_of_unknown_nodes_are_not_found),
+        table_test(orders_are_numbered_and_the_last_one_says_what_is_approved),
         table_test(a_deleted_node_takes_its_reports_and_receipts_along),
         table_test(nodes_are_listed_by_name_in_pages),
         table_test(receipts_are_listed_newest_first_in_pages),
