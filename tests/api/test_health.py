@@ -222,7 +222,7 @@ def the_tenants_report_says_so(tap, server, tokens):
     page = must(server.get(url + "?lang=zh", headers={"Accept": "text/html"}, token=tokens["tenant-user"]), 200).body.decode()
     tap.ok("租户报告" in page and "<script" not in page and "http" not in page, "as a page in Chinese", page[:500])
     other = server.token("tenant-admin", "b")["token"]
-    tap.status(server.get(url, token=other), 403, "another tenant has none of it")
+    tap.status(server.get(url, token=other), 404, "to another tenant it is not there")
     mine = must(server.get("/v1/tenants/b/report", token=other), 200).json
     tap.equal((mine["grade"], mine["jobs"], mine["new"], mine["findings"]["critical"]), ("unknown", [], [], 0),
               "and its own has nothing of others")
