@@ -8,6 +8,7 @@
 
 #include "base/timestamp.h"
 #include "base/text.h"
+#include "fleet/read.h"
 
 struct tally {
     char name[REPORT_TEXT_MAX]; /* of a node or a rule */
@@ -209,22 +210,17 @@ void report_of_tenant(struct report *report, const char *tenant)
 
 static bool put_count(json_t *object, const char *key, int64_t value)
 {
-    return json_object_set_new(object, key, json_integer(value)) == 0;
-}
-
-static bool put_text(json_t *object, const char *key, const char *text)
-{
-    return text[0] == '\0' || json_object_set_new(object, key, json_string(text)) == 0;
+    return write_member(object, key, json_integer(value));
 }
 
 static bool put_job(json_t *item, const struct report_job *job)
 {
-    return put_text(item, "job", job->job) && put_text(item, "asked", job->asked) &&
+    return write_text(item, "job", job->job) && write_text(item, "asked", job->asked) &&
            (job->granted_bps == 0 || put_count(item, "granted_bps", job->granted_bps)) &&
            (job->limit_bps == 0 || put_count(item, "limit_bps", job->limit_bps)) &&
            put_count(item, "ports", job->ports) &&
            put_count(item, "known_ports", job->known_ports) &&
-           put_text(item, "worst", job->worst) &&
+           write_text(item, "worst", job->worst) &&
            (job->known_minutes == 0 || (put_count(item, "known_minutes", job->known_minutes) &&
                                         put_count(item, "below_minutes", job->below_minutes) &&
                                         put_count(item, "mean_bps", job->mean_bps) &&
@@ -324,10 +320,10 @@ json_t *report_to_json(struct report *r)
                      r->cured_count > REPORT_LISTED_MAX || r->exception_count > REPORT_LISTED_MAX ||
                      r->job_count > REPORT_LISTED_MAX;
     const char *kind = r->tenant[0] == '\0' ? "fleet" : "tenant";
-    bool whole = put_count(d, "version", 1) && put_text(d, "kind", kind) &&
-                 put_text(d, "source", r->tenant) && put_time(d, "time", r->time_us) &&
+    bool whole = put_count(d, "version", 1) && write_text(d, "kind", kind) &&
+                 write_text(d, "source", r->tenant) && put_time(d, "time", r->time_us) &&
                  put_time(d, "since", r->since_us) &&
-                 put_text(d, "grade", report_grade_name(grade_of(r)));
+                 write_text(d, "grade", report_grade_name(grade_of(r)));
     whole = whole &&
             (r->tenant[0] == '\0' ? put_fleet(r, d) : json_object_set(d, "jobs", r->jobs) == 0);
     whole = whole && put_findings(r, d);
