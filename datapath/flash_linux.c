@@ -350,22 +350,24 @@ static enum err_code linux_write(struct flasher *flasher, const struct flash_wri
     return code;
 }
 
-static enum err_code linux_activate(struct flasher *flasher, const char *device, int deadline_s,
-                                    struct err *err)
+static enum err_code reload(struct flasher *flasher, const char *device, enum devlink_reload what,
+                            int deadline_s, struct err *err)
 {
     char bus[BUS_SIZE];
     enum err_code code = find_bus((const struct flash_linux *)flasher, device, bus, err);
-    return code == ERR_OK ? devlink_reload(bus, device, DEVLINK_RELOAD_FIRMWARE, deadline_s, err)
-                          : code;
+    return code == ERR_OK ? devlink_reload(bus, device, what, deadline_s, err) : code;
+}
+
+static enum err_code linux_activate(struct flasher *flasher, const char *device, int deadline_s,
+                                    struct err *err)
+{
+    return reload(flasher, device, DEVLINK_RELOAD_FIRMWARE, deadline_s, err);
 }
 
 static enum err_code linux_reload(struct flasher *flasher, const char *device, int deadline_s,
                                   struct err *err)
 {
-    char bus[BUS_SIZE];
-    enum err_code code = find_bus((const struct flash_linux *)flasher, device, bus, err);
-    return code == ERR_OK ? devlink_reload(bus, device, DEVLINK_RELOAD_DRIVER, deadline_s, err)
-                          : code;
+    return reload(flasher, device, DEVLINK_RELOAD_DRIVER, deadline_s, err);
 }
 
 static void linux_free(struct flasher *flasher)
