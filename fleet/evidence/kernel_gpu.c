@@ -34,6 +34,16 @@ static void put_process(struct evidence_job *job, size_t line, struct slice *res
     }
 }
 
+/* "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)": nothing is left to do.
+ */
+static const char *rule_of(const struct xid *xid, struct slice text)
+{
+    if (xid == NULL)
+        return RULE_XID_UNLISTED;
+    bool none = slice_has(text, "recovery action changed") && slice_has(text, "to 0x0 (None)");
+    return none ? RULE_XID_NOTICE : xid_rule(xid->fault);
+}
+
 static void put_xid(struct evidence_job *job, size_t line, const char *address, uint64_t number,
                     struct slice text)
 {
@@ -42,14 +52,18 @@ static void put_xid(struct evidence_job *job, size_t line, const char *address, 
     job_subject(job, "gpu %s xid %u", address, n);
     size_t before = job->out->findings.count;
     if (xid != NULL)
-        put_finding(job, line, xid_rule(xid->fault), "GPU %s reported Xid %u: %s; %.*s", address, n,
+        put_finding(job, line, rule_of(xid, text), "GPU %s reported Xid %u: %s; %.*s", address, n,
                     xid->meaning, (int)(text.len < 200 ? text.len : 200), text.at);
     else
-        put_finding(job, line, RULE_XID_UNLISTED,
+        put_finding(job, line, rule_of(NULL, text),
                     "GPU %s reported Xid %u, which is not listed: %.*s", address, n,
                     (int)(text.len < 200 ? text.len : 200), text.at);
     if (job->out->findings.count == before)
         return; /* one more of the same */
+    struct slice action;
+    if (slice_after(text, "recovery action changed from ", &action) &&
+        slice_after(action, " to ", &action))
+        put_text(job, line, "recovery_action", action);
     put_uint(job, line, "xid", number, "");
     put_process(job, line, &text);
     if (xid != NULL) {

@@ -201,8 +201,8 @@ static bool take_program(struct slice *line, bool *kernel)
     if (host.len == 0 || slice_ends(host, ":") || !slice_ends(program, ":"))
         return false;
     bool by_kernel = slice_is(program, "kernel:");
-    if (!by_kernel && !slice_ends(program, "]:"))
-        return false;
+    if (!by_kernel && (!slice_ends(program, "]:") || !slice_has(program, "[")))
+        return false; /* "[Hardware Error]: ..." is no program's */
     *kernel = by_kernel;
     *line = slice_trim(rest);
     return true;

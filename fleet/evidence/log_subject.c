@@ -139,8 +139,8 @@ static bool task_subject(struct evidence_job *job, struct slice message)
 static bool watchdog_subject(struct evidence_job *job, struct slice message)
 {
     struct slice rest;
-    if (!slice_after(message, "NETDEV WATCHDOG: ", &rest))
-        return false;
+    if (!slice_after(message, "NETDEV WATCHDOG: ", &rest) || slice_starts(rest, "CPU: "))
+        return false; /* newer kernels say the CPU here, and the interface before it */
     name_subject(job, slice_word(&rest));
     return true;
 }
@@ -166,8 +166,9 @@ void log_subject(struct evidence_job *job, struct slice message)
         job_subject(job, "%s %s", gpu ? "gpu" : "pci", address);
         return;
     }
-    if (is_interface(first)) {
-        name_subject(job, first);
+    struct slice second = slice_word(&rest);
+    if (is_interface(first) || (slice_is(first, "ib_core:") && is_rdma(second))) {
+        name_subject(job, is_interface(first) ? first : second);
         return;
     }
     if (slice_starts(message, "nvidia-peermem") || slice_starts(message, "nvidia_peermem") ||

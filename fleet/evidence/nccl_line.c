@@ -9,6 +9,7 @@
 #include "fleet/evidence/rules_logs.h"
 
 #define CUT_TEXT_MAX 200
+#define FLUSHED      5 /* IBV_WC_WR_FLUSH_ERR */
 
 /* "12: ": the task, by srun --label. */
 static struct slice label_skip(struct slice line)
@@ -31,6 +32,22 @@ struct slice tag_skip(struct slice line)
         return slice_trim((struct slice){.at = line.at + used, .len = line.len - used});
     }
     return line;
+}
+
+bool nccl_line_is_failure(struct slice line)
+{
+    static const char *const words[] = {
+        "NCCL error in:",           "ncclSystemError: ", "ncclInternalError: ",
+        "ncclUnhandledCudaError: ", "ncclRemoteError: ", "ncclInvalidUsage: ",
+    };
+    if (slice_starts(line, "NET/IB") && slice_has(line, "Got completion "))
+        return true;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (slice_has(line, words[i]))
+            return true;
+    }
+    return slice_has(line, "atchdog caught collective operation timeout") &&
+           slice_has(line, "NCCL");
 }
 
 bool nccl_line_is(struct slice line)
@@ -114,10 +131,16 @@ static void put_completion(struct evidence_job *job, size_t i, struct slice text
     static const struct {
         const char *name, *after;
     } fields[] = {
-        {"opcode", "opcode="},           {"opcode", "opcode "},
-        {"vendor_error", "vendor err "}, {"vendor_error", "vendor_err="},
-        {"local_gid", "localGid "},      {"remote_gid", "remoteGids "},
-        {"remote_gid", "remoteGids"},    {"hca", "hca "},
+        {"opcode", "opcode="},
+        {"opcode", "opcode "},
+        {"vendor_error", "vendor err "},
+        {"vendor_error", "vendor_err="},
+        {"local_gid", "localGid "},
+        {"remote_gid", "remoteGids "},
+        {"remote_gid", "remoteGids"},
+        {"hca", "hca "},
+        {"length", "len="},
+        {"length", "len "},
     };
     for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++) {
         if (f > 0 && strcmp(fields[f].name, fields[f - 1].name) == 0 &&
@@ -130,7 +153,8 @@ static void put_completion(struct evidence_job *job, size_t i, struct slice text
 /* "Got completion from peer A<port> with status=12 opcode=0 ..." and the older "Got completion with
  * error 12, opcode 1, len 0, vendor err 129"; newest ones have "status=IBV_WC_RETRY_EXC_ERR(12)".
  */
-static bool read_completion(struct evidence_job *job, size_t i, struct slice text)
+static bool read_completion(struct evidence_job *job, size_t i, struct slice text,
+                            const struct nccl_seen *seen)
 {
     struct slice rest, behind, peer;
     struct number number = {.kind = NUMBER_NONE};
@@ -156,8 +180,11 @@ static bool read_completion(struct evidence_job *job, size_t i, struct slice tex
     const char *rule = status == 12   ? RULE_NCCL_RETRY
                        : status == 13 ? RULE_NCCL_RNR
                                       : RULE_NCCL_COMPLETION;
-    put_finding(job, i, rule, "completion status %s: %s", number.text,
-                statuses[status] != NULL ? statuses[status] : "unknown");
+    if (status == FLUSHED && seen->network)
+        put_text(job, i, "consequence", slice_of(statuses[status]));
+    else
+        put_finding(job, i, rule, "completion status %s: %s", number.text,
+                    statuses[status] != NULL ? statuses[status] : "unknown");
     if (number.is_unsigned)
         put_uint(job, i, "completion_status", number.value, "");
     else
@@ -232,41 +259,6 @@ static bool read_devices(struct evidence_job *job, size_t i, struct slice text)
     return true;
 }
 
-/* What an INFO line tells. */
-static const struct {
-    const char *after, *name;
-} infos[] = {
-    {"Using network ", "network"},
-    {"cudaDriverVersion ", "cuda_driver_version"},
-    {"Bootstrap : Using ", "bootstrap_interface"},
-    {"P2P plugin ", "p2p_plugin"},
-    {"Plugin Path : ", "plugin_path"},
-    {"NET/Plugin: Loaded net plugin ", "net_plugin"},
-    {"NCCL version ", "nccl_version"},
-    {"NCCL_IB_GID_INDEX set by environment to ", "env.NCCL_IB_GID_INDEX"},
-    {"NCCL_IB_HCA set to ", "env.NCCL_IB_HCA"},
-    {"NCCL_IB_TC set by environment to ", "env.NCCL_IB_TC"},
-    {"NCCL_IB_SL set by environment to ", "env.NCCL_IB_SL"},
-    {"NCCL_IB_TIMEOUT set by environment to ", "env.NCCL_IB_TIMEOUT"},
-    {"NCCL_IB_RETRY_CNT set by environment to ", "env.NCCL_IB_RETRY_CNT"},
-    {"NCCL_SOCKET_IFNAME set by environment to ", "env.NCCL_SOCKET_IFNAME"},
-    {"NCCL_IB_DISABLE set by environment to ", "env.NCCL_IB_DISABLE"},
-    {"NCCL_NET_GDR_LEVEL set by environment to ", "env.NCCL_NET_GDR_LEVEL"},
-};
-
-static void put_info(struct evidence_job *job, size_t i, struct slice text)
-{
-    struct slice rest;
-    for (size_t k = 0; k < sizeof(infos) / sizeof(infos[0]); k++) {
-        if (!slice_after(text, infos[k].after, &rest) || rest.len == 0)
-            continue;
-        if (slice_ends(rest, "."))
-            rest.len--;
-        put_value(job, i, infos[k].name, rest, "");
-        return;
-    }
-}
-
 /* Lines of which the text alone decides. `warn` rows count in WARN lines only. */
 static const struct {
     const char *text, *also, *rule;
@@ -277,8 +269,16 @@ static const struct {
     {"Using network Socket", NULL, RULE_NCCL_SOCKET, false},
     {"GPU Direct RDMA Disabled", NULL, RULE_NCCL_NO_GDR, false},
     {"GDRDMA", "isabled", RULE_NCCL_NO_GDR, false},
-    {"Got async event", NULL, RULE_NCCL_ASYNC, true},
-    {"NET/IB : Got non-fatal async", NULL, RULE_NCCL_ASYNC, false},
+    {"Got async ", NULL, RULE_NCCL_ASYNC, true},
+    {"async fatal event", NULL, RULE_NCCL_ASYNC, true},
+    {"NET/OFI Request", "completed with error", RULE_NCCL_COMPLETION, true},
+    {"Call to ibv_", "failed", RULE_NCCL_VERBS, false},
+    {"/dev/shm", "rror", RULE_NCCL_SHM, false},
+    {"fallocate failed", NULL, RULE_NCCL_SHM, false},
+    {"No space left on device", NULL, RULE_NCCL_SHM, false},
+    {"Duplicate GPU detected", NULL, RULE_NCCL_SETUP, false},
+    {"mismatch in rank count", NULL, RULE_NCCL_SETUP, false},
+    {"ismatched collective", NULL, RULE_NCCL_SETUP, false},
     {"atchdog caught collective operation timeout", NULL, RULE_NCCL_TIMEOUT, false},
     {"Connection closed by remote peer", NULL, RULE_NCCL_PEER, true},
     {"Connection refused", NULL, RULE_NCCL_PEER, true},
@@ -286,6 +286,12 @@ static const struct {
     {"No route to host", NULL, RULE_NCCL_PEER, true},
     {"Connection timed out", NULL, RULE_NCCL_PEER, true},
     {"remote process exited or there was a network error", NULL, RULE_NCCL_PEER, true},
+    {"NCCL error in:", NULL, RULE_NCCL_FAILED, false},
+    {"ncclSystemError: ", NULL, RULE_NCCL_FAILED, false},
+    {"ncclInternalError: ", NULL, RULE_NCCL_FAILED, false},
+    {"ncclUnhandledCudaError: ", NULL, RULE_NCCL_FAILED, false},
+    {"ncclRemoteError: ", NULL, RULE_NCCL_FAILED, false},
+    {"ncclInvalidUsage: ", NULL, RULE_NCCL_FAILED, false},
 };
 
 static bool read_rows(struct evidence_job *job, size_t i, struct slice text, struct nccl_seen *seen)
@@ -305,18 +311,48 @@ static bool read_rows(struct evidence_job *job, size_t i, struct slice text, str
 static void read_warning(struct evidence_job *job, size_t i, struct slice text,
                          struct nccl_seen *seen)
 {
-    if (read_completion(job, i, text) || read_modify(job, i, text)) {
+    if (read_completion(job, i, text, seen) || read_modify(job, i, text)) {
         seen->network = true;
         return;
     }
+    if (slice_has(text, "async ")) /* many of one port, each another event */
+        put_text(job, i, "async_event", text);
     if (read_rows(job, i, text, seen))
         return;
     bool cuda = slice_has(text, "Cuda failure") || slice_has(text, "CUDA error");
-    if (cuda && seen->network)
-        put_text(job, i, "consequence", text);
-    else
+    bool follows = cuda && seen->network;
+    put_text(job, i, follows ? "consequence" : "warning", text);
+    if (!follows)
         put_finding(job, i, cuda ? RULE_NCCL_CUDA : RULE_NCCL_WARNING, "%.*s",
                     (int)(text.len < CUT_TEXT_MAX ? text.len : CUT_TEXT_MAX), text.at);
+}
+
+/* "[rank3]:", "[Rank 3]", "[PG 0 Rank 3]" of PyTorch. */
+static void set_rank(struct evidence_job *job, struct slice line)
+{
+    static const char *const tags[] = {"[Rank ", " Rank ", "[rank"};
+    struct slice rest;
+    for (size_t k = 0; k < sizeof(tags) / sizeof(tags[0]); k++) {
+        struct slice number, behind;
+        uint64_t rank;
+        if (slice_after(line, tags[k], &rest) && slice_split(rest, ']', &number, &behind) &&
+            slice_uint(number, &rank)) {
+            job_subject(job, "rank %llu", (unsigned long long)rank);
+            return;
+        }
+    }
+    job_subject(job, "host");
+}
+
+/* "WorkNCCL(SeqNum=12, OpType=ALLREDUCE, ..., Timeout(ms)=600000) ran for 600410 milliseconds" */
+static void put_work(struct evidence_job *job, size_t i, struct slice line)
+{
+    if (!slice_has(line, "WorkNCCL("))
+        return;
+    put_word(job, i, "sequence", line, "SeqNum=");
+    put_word(job, i, "operation", line, "OpType=");
+    put_word(job, i, "timeout_ms", line, "Timeout(ms)=");
+    put_word(job, i, "ran_ms", line, "ran for ");
 }
 
 /* Lines of a run that are not NCCL's own. */
@@ -324,12 +360,16 @@ static bool read_other(struct evidence_job *job, size_t i, struct slice line,
                        struct nccl_seen *seen)
 {
     struct slice rest = line;
-    job_subject(job, "host");
-    if (slice_skip(&rest, "NCCL version ")) {
+    set_rank(job, line);
+    if (slice_skip(&rest, "NCCL version ") || slice_skip(&rest, "RCCL version ")) {
         put_text(job, i, "nccl_version", slice_trim(rest));
         return true;
     }
-    if (slice_has(line, "Test NCCL failure")) {
+    if (slice_starts(line, "NET/IB") && read_completion(job, i, line, seen)) {
+        seen->network = true;
+        return true;
+    }
+    if (slice_has(line, "Test NCCL failure") || slice_has(line, "Test CUDA failure")) {
         set_subject(job, line);
         if (!seen->network)
             put_finding(job, i, RULE_TESTS_FAILED, "%.*s",
@@ -337,7 +377,12 @@ static bool read_other(struct evidence_job *job, size_t i, struct slice line,
         put_text(job, i, "test_failure", line);
         return true;
     }
-    if (slice_has(line, "NCCL") && read_rows(job, i, line, seen))
+    put_work(job, i, line);
+    if (slice_has(line, "NCCL error in:") && slice_after(line, ", NCCL version ", &rest))
+        put_text(job, i, "nccl_version", rest);
+    bool nccl = slice_has(line, "NCCL") || slice_starts(line, "socket") ||
+                slice_starts(line, "Net : ") || nccl_line_is_failure(line);
+    if (nccl && read_rows(job, i, line, seen))
         return true;
     return slice_has(line, "ProcessGroupNCCL") || slice_has(line, "NCCL ");
 }
@@ -352,10 +397,9 @@ bool nccl_line_read(struct evidence_job *job, size_t i, struct nccl_seen *seen)
     }
     if (slice_after(line, " NCCL INFO ", &text)) {
         set_subject(job, line);
-        if (!read_devices(job, i, text) && !read_rows(job, i, text, seen))
-            put_info(job, i, text);
-        else if (slice_has(text, "Using network "))
-            put_info(job, i, text);
+        if (!read_devices(job, i, text) &&
+            (!read_rows(job, i, text, seen) || slice_has(text, "Using network ")))
+            nccl_info_put(job, i, text, seen);
         return true;
     }
     if (nccl_line_is(line))

@@ -42,6 +42,19 @@ static bool is_bare(struct slice line)
         "nvidia-nvswitch",
         "Out of memory: Kill",
         "nvidia 0",
+        "efa 0",
+        "erdma 0",
+        "qede 0",
+        "mana ",
+        "rdma_rxe: ",
+        "irdma: ",
+        "mlx4_en: ",
+        "BUG: unable to handle",
+        "BUG: kernel NULL pointer",
+        "BUG: KASAN: ",
+        "watchdog: BUG: ",
+        "WARNING: CPU: ",
+        "general protection fault",
     };
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         if (slice_starts(line, heads[i]))

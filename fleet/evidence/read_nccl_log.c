@@ -9,9 +9,8 @@
 static bool begins(const struct evidence_job *job, size_t i)
 {
     struct slice line = tag_skip(job_line(job, i));
-    return nccl_line_is(line) || slice_starts(line, "NCCL version ") ||
-           (slice_has(line, "atchdog caught collective operation timeout") &&
-            slice_has(line, "NCCL"));
+    return nccl_line_is(line) || nccl_line_is_failure(line) ||
+           slice_starts(line, "NCCL version ") || slice_starts(line, "RCCL version ");
 }
 
 static size_t read(struct evidence_job *job, size_t i)

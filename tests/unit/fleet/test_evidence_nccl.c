@@ -107,7 +107,16 @@ static const struct {
      "OpType=ALLREDUCE)",
      "nccl-collective-timeout"},
     {"Cuda failure 'out of memory'", "nccl-cuda-failure"},
-    {"Error while creating shared memory segment /dev/shm/nccl-a (size 1)", "nccl-warning"},
+    {"Call to ibv_create_qp failed", "nccl-verbs-failed"},
+    {"Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory", "nccl-verbs-failed"},
+    {"Bootstrap Root : mismatch in rank count from procs 16 : 8", "nccl-setup"},
+    {"Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000", "nccl-setup"},
+    {"Call to posix_fallocate failed : No space left on device", "nccl-shared-memory"},
+    {"NET/IB: mlx5_bond_0:1 async fatal event: local catastrophic error", "nccl-async-event"},
+    {"NET/OFI Request 0x7f completed with error. RC: 113. Error: unknown error.",
+     "nccl-completion-error"},
+    {"Attribute busid of node nic not found", "nccl-warning"},
+    {"Error while creating shared memory segment /dev/shm/nccl-a (size 1)", "nccl-shared-memory"},
 };
 
 static void each_file_says_what_it_says(void **unused)
@@ -130,6 +139,103 @@ static void each_warning_is_its_finding(void **unused)
             fail_msg("'%s' gives %zu findings, wanted %s", lines[i].text, e->findings.count,
                      lines[i].rule);
     }
+}
+
+/* Logs of more than a line, as libraries above NCCL leave them. */
+static const struct expected_file texts[] = {
+    {
+        "NET/IBP:Got completion from peer 192.0.2.83<36315> with status=12 opcode=32698 len=32696 "
+        "vendor err 129 (Send)\n",
+        "nccl-log",
+        {{"peer 192.0.2.83", "completion_status", "12", 0},
+         {"peer 192.0.2.83", "length", "32696", 0}},
+        {{"nccl-transport-retry", "peer 192.0.2.83", 1}},
+    },
+    {
+        "n1:9:13 [4] p.c:16 NCCL WARN NET/IB : Got completion from peer 192.0.2.59<44206> with "
+        "status=12 opcode=129 len=65536 vendor err 129 (Recv)\n"
+        "n1:9:13 [4] p.c:16 NCCL WARN NET/IB : Got completion from peer 192.0.2.59<44206> with "
+        "status=5 opcode=32656 len=32659 vendor err 249 (Recv)\n",
+        "nccl-log",
+        {{"peer 192.0.2.59", "completion_status", "5", 1},
+         {"peer 192.0.2.59", "consequence",
+          "work request flushed: a consequence of an earlier error", 0}},
+        {{"nccl-transport-retry", "peer 192.0.2.59", 1}},
+    },
+    {
+        "[rank3]:[E1218 20:27:21.426415540 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught "
+        "collective operation timeout: WorkNCCL(SeqNum=1, OpType=BROADCAST, NumelIn=131072000, "
+        "NumelOut=131072000, Timeout(ms)=600000) ran for 600081 milliseconds before timing out.\n"
+        "torch.distributed.DistBackendError: NCCL error in: ../ProcessGroupNCCL.cpp:1331, "
+        "unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.18.1\n"
+        "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or "
+        "device error.\n"
+        "Last error:\n"
+        "socketStartConnect: Connect to 192.0.2.11<39847> failed : No route to host\n",
+        "nccl-log",
+        {{"rank 3", "operation", "BROADCAST", 0},
+         {"rank 3", "timeout_ms", "600000", 0},
+         {"rank 3", "ran_ms", "600081", 0},
+         {"host", "nccl_version", "2.18.1", 0}},
+        {{"nccl-collective-timeout", "rank 3", 1},
+         {"nccl-failed", "host", 2},
+         {"nccl-peer-lost", "host", 1}},
+    },
+    {
+        "n1:9:9 [4] NCCL INFO NCCL_IB_QPS_PER_CONNECTION set by environment to 4.\n"
+        "n1:9:9 [4] NCCL INFO Channel 00/0 : 3[3] -> 4[4] [receive] via NET/IB/2/GDRDMA\n"
+        "n1:9:9 [4] NCCL INFO Channel 01/0 : 4[4] -> 5[5] via P2P/IPC\n"
+        "n1:9:9 [4] NCCL INFO Channel 01/0 : 0[0] -> 1[0] [send] via NET/IB/0\n"
+        "n1:9:9 [4] NCCL INFO NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 4660 mtu 3 GID 3 "
+        "(0/5D00A8C0FFFF0000)\n"
+        "n1:9:9 [4] NCCL INFO NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 4661 mtu 4 LID 12\n"
+        "n1:9:9 [4] NCCL INFO RCCL version : 2.20.5-HEAD:d380693+\n",
+        "nccl-log",
+        {{"host n1", "env.NCCL_IB_QPS_PER_CONNECTION", "4", 0},
+         {"host n1", "way", "NET/GDRDMA", 0},
+         {"host n1", "way", "P2P", 1},
+         {"host n1", "way", "NET", 2},
+         {"host n1", "path_mtu", "1024", 0},
+         {"host n1", "gid_index", "3", 0},
+         {"host n1", "path_mtu", "2048", 1},
+         {"host n1", "nccl_version", "2.20.5-HEAD:d380693+", 0}},
+        {{"nccl-gdr-off", "host n1", 1}, {"rdma-mtu-low", "host n1", 1}},
+    },
+    {
+        "nThread 1 nGpus 8 minBytes 9 maxBytes 33554432 step: 1048576(bytes) warmup iters: 5 "
+        "iters: 20 validation: 1\n"
+        "# NCCL Tests compiled with NCCL 2.1\n"
+        "#                                     out-of-place              in-place\n"
+        "#  bytes    N    type   op     time  algbw  busbw    res     time  algbw  busbw    res\n"
+        "  33554432  8388608 float  sum  10.120  3.32  6.21  4e-07  10.030  3.34  6.27  1e+00\n"
+        " Out of bounds values : 248 FAILED\n"
+        " Avg bus bandwidth    : 3.46\n",
+        "nccl-tests",
+        {{"host", "gpus_per_thread", "8", 0},
+         {"run 33554432", "out_of_place.busbw", "6.21", 0},
+         {"host", "out_of_bounds", "248", 0},
+         {"host", "average_busbw_all_sizes", "3.46", 0}},
+        {{"nccl-tests-wrong", "host", 1}},
+    },
+    {
+        "# nThread: 1 nGpus: 1 minBytes: 8 maxBytes: 17179869184 step: 2(factor) warmupIters: 5 "
+        "iters: 20 validation: 1\n"
+        "#       size   count  type  redop root  time algbw busbw #wrong time algbw busbw #wrong\n"
+        "    33554432 8388608 float none -1 19.56 1715.44 0.00 0 0.78 43046.10 0.00 N/A\n",
+        "nccl-tests",
+        {{"host", "max_size", "17179869184", 0},
+         {"host", "warmup_iterations", "5", 0},
+         {"host", "iterations", "20", 0},
+         {"run 33554432", "in_place.wrong", "?", 0}},
+        {{NULL, NULL, 0}}, /* nothing is done in place: its time says nothing */
+    },
+};
+
+static void each_text_says_what_it_says(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        check_text(&texts[i]);
 }
 
 static void information_tells_of_missing_paths(void **unused)
@@ -180,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_file_says_what_it_says),
         cmocka_unit_test(each_warning_is_its_finding),
+        cmocka_unit_test(each_text_says_what_it_says),
         cmocka_unit_test(information_tells_of_missing_paths),
         cmocka_unit_test(wrong_values_are_a_finding),
         cmocka_unit_test(a_stopped_test_is_a_finding),
