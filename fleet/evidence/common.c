@@ -107,8 +107,8 @@ static void judge_counter(struct evidence_job *job, size_t line, const struct co
 {
     bool full = counter->width > 0 && number->value == UINT64_MAX >> (64 - counter->width);
     if (counter->class == COUNTER_LINK_DOWN && (full || number->value >= LINK_DOWNS_MANY))
-        put_finding(job, line, RULE_LINK_FLAPPING, "The link went down %s %s times",
-                    full ? "at least" : "", number->text);
+        put_finding(job, line, RULE_LINK_FLAPPING, "The link went down %s%s times",
+                    full ? "at least " : "", number->text);
     if (full && counter->class != COUNTER_LINK_DOWN)
         put_finding(job, line, RULE_COUNTER_FULL, "%s stands at %s, its largest value",
                     counter->name, number->text);

@@ -7,6 +7,7 @@
 #include "fleet/evidence/common.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules.h"
+#include "fleet/evidence/rules_logs.h"
 
 /* ibnetdiscover -p:
  * "SW  1719 10 0x7cfe900300275603 4x EDR - CA   134  1 0x7cfe90030080f0e5 ( 'leaf' - 'n1 HCA-1' )"
@@ -57,8 +58,13 @@ static void discover_row(struct evidence_job *job, size_t i)
     put_value(job, i, "speed", speed, "");
     struct slice name = quoted(rest);
     bool peer = slice_is(slice_word(&after), "-") && read_end(&after, &far);
+    if (name.len == 0 && !peer && !slice_starts(rest, "-"))
+        name = rest; /* without quotes */
     if (name.len > 0)
         put_text(job, i, "node", name);
+    if (slice_is(width, "1x"))
+        put_finding(job, i, RULE_IB_SLOW, "The link has one lane: %.*s %.*s", (int)width.len,
+                    width.at, (int)speed.len, speed.at);
     if (peer) {
         put_text(job, i, "peer_guid", far.guid);
         put_number(job, i, "peer_port", far.port, "");
@@ -180,16 +186,59 @@ static bool link_row(struct slice line, struct slice *before, struct slice *stat
     return true;
 }
 
+/* "CA: n1 HCA-1:", "Switch: 0x0002c9 leaf:": what the rows below are of. */
+static bool link_heading(struct slice line)
+{
+    return slice_ends(line, ":") && (slice_starts(line, "CA: ") || slice_starts(line, "Switch: ") ||
+                                     slice_starts(line, "Router: "));
+}
+
 static bool linkinfo_begins(const struct evidence_job *job, size_t i)
 {
     struct slice before, state;
-    return link_row(job_line(job, i), &before, &state);
+    return link_row(job_line(job, i), &before, &state) ||
+           (link_heading(job_line(job, i)) && link_row(job_line(job, i + 1), &before, &state));
+}
+
+/* What stands behind the arrow: "  1719   10[  ] "leaf" ( Could be 4X Could be 14.0625 Gbps)". */
+static void put_peer(struct evidence_job *job, size_t i, struct slice line, bool active)
+{
+    struct slice rest, words[3], name, lid, port, tail, text;
+    if (!slice_after(line, ")==>", &rest))
+        return;
+    size_t n = slice_words(rest, words, 3);
+    size_t guid = n > 0 && slice_starts(words[0], "0x") ? 1 : 0;
+    if (n > guid + 1 && slice_split(words[guid + 1], '[', &port, &tail)) {
+        lid = words[guid];
+        uint64_t number;
+        if (slice_uint(lid, &number) && slice_uint(port, &number)) {
+            put_number(job, i, "peer_lid", lid, "");
+            put_number(job, i, "peer_port", port, "");
+        }
+    }
+    if (slice_split(rest, '"', &tail, &text) && slice_split(text, '"', &name, &text) &&
+        name.len > 0)
+        put_text(job, i, "peer", slice_trim(name));
+    if (active && slice_after(line, "Could be ", &rest)) {
+        (void)slice_split(rest, ')', &rest, &tail);
+        put_finding(job, i, RULE_IB_SLOW, "The link could be %.*s", (int)rest.len, rest.at);
+    }
+}
+
+/* "0x0002c9 "leaf" 1 2[  ]" of iblinkinfo -l: the lid and port stand behind the name. */
+static struct slice without_name(struct slice before)
+{
+    const char *quote = before.len > 0 ? memrchr(before.at, '"', before.len) : NULL;
+    if (quote == NULL)
+        return before;
+    size_t len = (size_t)(before.at + before.len - quote) - 1;
+    return slice_trim((struct slice){.at = quote + 1, .len = len});
 }
 
 static void linkinfo_row(struct evidence_job *job, size_t i, struct slice before, struct slice text)
 {
     struct slice words[6], state, physical, rest = text, width = {.at = "", .len = 0};
-    size_t n = slice_words(before, words, 6);
+    size_t n = slice_words(without_name(before), words, 6);
     size_t guid = n > 0 && slice_starts(words[0], "0x") ? 1 : 0;
     if (n < guid + 2 || n > 6)
         return;
@@ -211,13 +260,18 @@ static void linkinfo_row(struct evidence_job *job, size_t i, struct slice before
     put_text(job, i, "state", slice_trim(state));
     put_text(job, i, "physical_state", slice_trim(physical));
     judge_port(job, i, slice_trim(state), slice_trim(physical));
+    put_peer(job, i, job_line(job, i), slice_is(slice_trim(state), "Active"));
 }
 
 static size_t linkinfo_read(struct evidence_job *job, size_t i)
 {
     struct slice before, state;
-    for (; link_row(job_line(job, i), &before, &state); i++)
-        linkinfo_row(job, i, before, state);
+    for (; i < job->line_count; i++) {
+        if (link_row(job_line(job, i), &before, &state))
+            linkinfo_row(job, i, before, state);
+        else if (!link_heading(job_line(job, i)))
+            break;
+    }
     return i;
 }
 
@@ -243,12 +297,64 @@ static bool log_begins(const struct evidence_job *job, size_t i)
     return log_row(job_line(job, i), &text);
 }
 
+/* "Received Generic Notice type:1 num:128 (Link state change) Producer:2 (Switch) from LID:5" */
+static bool read_trap(struct evidence_job *job, size_t i, struct slice text)
+{
+    struct slice rest, lid, number, what, tail;
+    if (!slice_has(text, " Notice type:") || !slice_after(text, " num:", &rest))
+        return false;
+    number = slice_word(&rest);
+    if (!slice_split(rest, ')', &what, &tail) || !slice_skip(&what, "("))
+        what = slice_of("");
+    if (slice_after(text, "from LID:", &lid))
+        lid = slice_word(&lid);
+    else
+        lid = slice_of("");
+    if (lid.len > 0)
+        job_subject(job, "lid %.*s", (int)lid.len, lid.at);
+    else
+        job_subject(job, "sm");
+    put_number(job, i, "trap", number, "");
+    put_finding(job, i, RULE_IB_WARNING, "trap %.*s: %.*s", (int)number.len, number.at,
+                (int)what.len, what.at);
+    return true;
+}
+
+/* What is no ERR and tells something. */
+static void read_event(struct evidence_job *job, size_t i, struct slice text)
+{
+    struct slice rest, state, guid;
+    if (read_trap(job, i, text))
+        return;
+    if (slice_after(text, "Removed port with GUID:", &rest)) {
+        guid = slice_word(&rest);
+        job_subject(job, "port %.*s", (int)guid.len, guid.at);
+        put_finding(job, i, RULE_IB_WARNING, "the port left the subnet: %.*s", (int)rest.len,
+                    rest.at);
+        return;
+    }
+    job_subject(job, "sm");
+    if (slice_after(text, "Entering ", &rest) && slice_ends(rest, " state")) {
+        state = slice_word(&rest);
+        put_text(job, i, "state_name", state);
+    } else if (slice_starts(text, "SUBNET UP")) {
+        put_text(job, i, "subnet", slice_of("up"));
+    } else if (slice_starts(text, "OpenSM ")) {
+        put_text(job, i, "version",
+                 slice_trim((struct slice){.at = text.at + 7, .len = text.len - 7}));
+    } else if (slice_starts(text, "Errors during initialization")) {
+        put_finding(job, i, RULE_SM_ERROR, "%.*s", (int)text.len, text.at);
+    }
+}
+
 static size_t log_read(struct evidence_job *job, size_t i)
 {
     struct slice text, rest;
     for (; log_row(job_line(job, i), &text); i++) {
-        if (!slice_after(text, ": ERR ", &rest))
+        if (!slice_after(text, ": ERR ", &rest)) {
+            read_event(job, i, text);
             continue;
+        }
         struct slice code = slice_word(&rest);
         code.len -= slice_ends(code, ":") ? 1 : 0;
         job_subject(job, "sm error %.*s", (int)code.len, code.at);

@@ -7,6 +7,7 @@
 #include "fleet/evidence/common.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules.h"
+#include "fleet/evidence/rules_logs.h"
 
 /* What stands between the first pair of double quotes, and what follows. */
 static bool quoted(struct slice s, struct slice *name, struct slice *rest)
@@ -53,8 +54,12 @@ static void put_port(struct evidence_job *job, size_t i, struct slice peer, stru
     if (slice_skip(&rest, "[") && slice_split(rest, ']', &number, &rest))
         put_number(job, i, "peer_port", number, "");
     size_t n = slice_words(rest, words, 16);
-    if (n > 0 && n <= 16 && slice_has(words[n - 1], "x"))
-        put_text(job, i, "speed", words[n - 1]);
+    if (n == 0 || n > 16 || !slice_has(words[n - 1], "x"))
+        return;
+    put_text(job, i, "speed", words[n - 1]);
+    if (slice_starts(words[n - 1], "1x"))
+        put_finding(job, i, RULE_IB_SLOW, "The link has one lane: %.*s", (int)words[n - 1].len,
+                    words[n - 1].at);
 }
 
 static size_t topology_read(struct evidence_job *job, size_t i)
@@ -174,7 +179,8 @@ static size_t errors_read(struct evidence_job *job, size_t i)
     struct slice guid, port, rest;
     for (; i < job->line_count; i++) {
         struct slice line = job_line(job, i);
-        if (line.len == 0 || slice_starts(line, "Link info:") || slice_starts(line, "Errors for "))
+        if (line.len == 0 || slice_starts(line, "Link info:") ||
+            slice_starts(line, "Errors for ") || slice_starts(line, "## "))
             continue;
         if (!errors_row(line, &guid, &port, &rest))
             break;

@@ -6,13 +6,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "fleet/evidence/common.h"
 #include "fleet/evidence/json_part.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules_logs.h"
 
 static const char *const keys[] = {"\"port_guid\"",      "\"node_guid\"",      "\"miss_wired\"",
                                    "\"missing_in_ufm\"", "\"missing_in_ndt\"", "\"system_guid\"",
-                                   "\"source_guid\"",    "\"sys_guid\"",       NULL};
+                                   "\"source_guid\"",    "\"sys_guid\"",       "\"object_path\"",
+                                   "\"logical_state\"",  "\"membership\"",     NULL};
 
 static bool begins(const struct evidence_job *job, size_t i)
 {
@@ -57,14 +59,16 @@ static const struct {
 
 static void set_port(struct evidence_job *job, const json_t *record)
 {
-    static const char *const names[] = {"port_guid",   "node_guid", "guid",
-                                        "system_guid", "name",      "source_guid"};
+    static const char *const names[] = {"port_guid",   "node_guid",   "object_name", "guid",
+                                        "system_guid", "source_guid", "name"};
     const char *guid = NULL;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && guid == NULL; i++)
         guid = json_string_value(json_object_get(record, names[i]));
     const json_t *port = json_object_get(record, "port_num");
     if (port == NULL)
         port = json_object_get(record, "Port_Number");
+    if (port == NULL && json_object_get(record, "logical_state") != NULL)
+        port = json_object_get(record, "number");
     if (guid != NULL && json_is_integer(port))
         job_subject(job, "port %.120s/%lld", guid, (long long)json_integer_value(port));
     else if (guid != NULL)
@@ -73,15 +77,65 @@ static void set_port(struct evidence_job *job, const json_t *record)
         job_subject(job, "fabric");
 }
 
+/* Whether an array of texts holds one. */
+static bool holds(const json_t *array, const char *text)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *item = json_string_value(json_array_get(array, i));
+        if (item != NULL && strcasecmp(item, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct slice text_of(const json_t *record, const char *key)
+{
+    const char *text = json_string_value(json_object_get(record, key));
+    return slice_of(text != NULL ? text : "");
+}
+
+/* A port of the list of ports: its state, its width, how many bits are wrong. */
+static void judge_link(struct evidence_job *job, size_t line, const json_t *record)
+{
+    struct slice state = text_of(record, "logical_state"), width = text_of(record, "active_width");
+    struct slice ber = text_of(record, "high_ber_severity");
+    if (state.len == 0)
+        return;
+    judge_port(job, line, state, text_of(record, "physical_state"));
+    if (slice_is(width, "1x") && slice_is(state, "Active") &&
+        holds(json_object_get(record, "enabled_width"), "4x"))
+        put_finding(job, line, RULE_IB_SLOW, "The link is 1x wide, 4x is enabled");
+    if (ber.len > 0 && !slice_is_unknown(ber) && !slice_is_nocase(ber, "normal"))
+        put_finding(job, line, RULE_UFM_LINK_ERRORS, "the bit error rate is high: %.*s",
+                    (int)ber.len, ber.at);
+}
+
+/* Events and alarms name their object; systems and ports tell their worst alarm. */
+static void judge_alarm(struct evidence_job *job, size_t line, const json_t *record)
+{
+    struct slice severity = text_of(record, "severity"), text = text_of(record, "description");
+    if (severity.len == 0 || slice_is_nocase(severity, "Info") || slice_is_unknown(severity))
+        return;
+    if (json_object_get(record, "object_name") == NULL)
+        put_finding(job, line, RULE_UFM_ALARM, "its severity is %.*s", (int)severity.len,
+                    severity.at);
+    else if (slice_has(text, "went down") || slice_is(text_of(record, "name"), "Link is Down"))
+        put_finding(job, line, RULE_UFM_LINK_DOWN, "%.*s", (int)text.len, text.at);
+    else
+        put_finding(job, line, RULE_UFM_ALARM, "%.*s: %.*s", (int)severity.len, severity.at,
+                    (int)text.len, text.at);
+}
+
 static void read_record(struct evidence_job *job, struct json_part *part, const json_t *record)
 {
     const char *key;
     json_t *value;
+    size_t line = part->first;
     set_port(job, record);
     json_object_foreach((json_t *)record, key, value)
     {
         char name[EVIDENCE_NAME_MAX];
-        size_t line = json_part_line(part, key);
+        line = json_part_line(part, key);
         const char *unit = split_unit(key, name, sizeof(name));
         if (strcmp(name, "timestamp") == 0 && json_is_integer(value))
             unit = "us";
@@ -98,6 +152,8 @@ static void read_record(struct evidence_job *job, struct json_part *part, const 
                             (long long)json_integer_value(value));
         }
     }
+    judge_link(job, line, record);
+    judge_alarm(job, line, record);
 }
 
 static void read_records(struct evidence_job *job, struct json_part *part, const json_t *array)
@@ -172,6 +228,26 @@ static void read_report(struct evidence_job *job, struct json_part *part, const 
     }
 }
 
+/* "0x7fff": {"guids": [{"guid": "...", "membership": "full"}], "ip_over_ib": true} */
+static void read_partition(struct evidence_job *job, struct json_part *part, const char *pkey,
+                           const json_t *partition)
+{
+    const char *key;
+    json_t *value;
+    size_t line = json_part_line(part, pkey), index;
+    job_subject(job, "pkey %.60s", pkey);
+    json_object_foreach((json_t *)partition, key, value) json_part_put(job, line, key, value, "");
+    const json_t *guids = json_object_get(partition, "guids");
+    put_uint(job, line, "members", json_array_size(guids), "");
+    json_array_foreach((json_t *)guids, index, value)
+    {
+        struct slice guid = text_of(value, "guid");
+        job_subject(job, "pkey %.60s guid %.*s", pkey, (int)(guid.len < 80 ? guid.len : 80),
+                    guid.at);
+        put_text(job, json_part_line(part, "guid"), "membership", text_of(value, "membership"));
+    }
+}
+
 static void read_root(struct evidence_job *job, struct json_part *part)
 {
     const char *key;
@@ -182,6 +258,11 @@ static void read_root(struct evidence_job *job, struct json_part *part)
     }
     if (json_object_get(part->root, "miss_wired") != NULL) {
         read_report(job, part, part->root);
+        return;
+    }
+    json_t *first = json_object_iter_value(json_object_iter(part->root));
+    if (json_object_get(first, "guids") != NULL) {
+        json_object_foreach(part->root, key, value) read_partition(job, part, key, value);
         return;
     }
     if (json_object_get(part->root, "values") == NULL &&

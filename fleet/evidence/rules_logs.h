@@ -110,6 +110,13 @@
 #define RULE_UFM_LINK_ERRORS "ufm-link-errors"
 #define RULE_UFM_LINK_DOWN   "ufm-link-down"
 #define RULE_UFM_RULE        "ufm-qos-rule"
+/* Subnets and their tools */
+#define RULE_IB_SLOW     "ib-link-slow"
+#define RULE_IB_CHECK    "subnet-check-failed"
+#define RULE_IB_WARNING  "subnet-check-warning"
+#define RULE_TOOL_FAILED "tool-failed"
+#define RULE_LINK_ADVICE "link-trouble"
+#define RULE_UFM_ALARM   "ufm-alarm"
 /* Switches */
 #define RULE_DSCP_UNMAPPED  "switch-dscp-unmapped"
 #define RULE_DSCP_LOSSY     "switch-dscp-lossy"
