@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "fleet/evidence/log_subject.h"
@@ -33,11 +34,14 @@ static const struct {
     {"NicConfigurationTemplate",
      "spec",
      {"nodeSelector", "nicSelector", "resetToDefault", "template"}},
-    {"NicConfigurationTemplate", "spec.nicSelector", {"nicType", "pciAddresses", "serialNumbers"}},
+    {"NicConfigurationTemplate",
+     "spec.nicSelector",
+     {"nicType", "partNumbers", "pciAddresses", "serialNumbers"}},
     {"NicConfigurationTemplate",
      "spec.template",
      {"numVfs", "linkType", "pciPerformanceOptimized", "roceOptimized", "gpuDirectOptimized",
-      "rawNvConfig", "spectrumXOptimized"}},
+      "rawNvConfig", "spectrumXOptimized", "networkBay"}},
+    {"NicConfigurationTemplate", "spec.template.networkBay", {"conf"}},
     {"NicConfigurationTemplate", "spec.template.roceOptimized", {"enabled", "qos"}},
     {"NicConfigurationTemplate", "spec.template.roceOptimized.qos", {"trust", "pfc", "tos"}},
     {"NicConfigurationTemplate",
@@ -48,7 +52,14 @@ static const struct {
      "spec.template.spectrumXOptimized",
      {"enabled", "version", "platformType", "overlay", "multiplaneMode", "numberOfPlanes"}},
     {"NicFirmwareTemplate", "spec", {"nodeSelector", "nicSelector", "template"}},
-    {"NicFirmwareTemplate", "spec.nicSelector", {"nicType", "pciAddresses", "serialNumbers"}},
+    {"NicFirmwareTemplate",
+     "spec.nicSelector",
+     {"nicType", "partNumbers", "pciAddresses", "serialNumbers"}},
+    {"NicFirmwareTemplate", "spec.template", {"nicFirmwareSourceRef", "updatePolicy"}},
+    {"NicFirmwareSource", "spec", {"binUrlSources", "bfbUrlSource", "docaSpcXCCUrlSource"}},
+    {"NicInterfaceNameTemplate",
+     "spec",
+     {"nodeSelector", "pfsPerNic", "rdmaDevicePrefix", "netDevicePrefix", "railPciAddresses"}},
 };
 
 static const struct yaml_node *find_path(const struct yaml_part *part, const char *path)
@@ -85,20 +96,60 @@ static void judge_keys(struct evidence_job *job, const struct yaml_part *part, s
     }
 }
 
-/* Lists of PCI addresses. */
-static void judge_addresses(struct evidence_job *job, const struct yaml_part *part,
-                            const char *path)
+static void judge_address_list(struct evidence_job *job, const struct yaml_part *part,
+                               const char *path, const struct yaml_node *list)
 {
-    const struct yaml_node *list = find_path(part, path);
     char address[PCI_TEXT_MAX];
-    if (list == NULL || list->kind != YAML_LIST)
-        return;
     for (const struct yaml_node *n = yaml_child(part, list); n != NULL; n = yaml_next(part, n)) {
-        if (!pci_text(slice_of(n->text), address))
+        if (n->kind == YAML_SCALAR && !pci_text(slice_of(n->text), address))
             put_finding(job, n->line, RULE_K8S_VALUE,
                         "%s: '%.60s' at line %zu, column %zu is no PCI address", path, n->text,
                         n->line + 1, n->column);
     }
+}
+
+/* Lists of PCI addresses, and lists of them ("railPciAddresses": a list for each rail). */
+static void judge_addresses(struct evidence_job *job, const struct yaml_part *part,
+                            const char *path)
+{
+    const struct yaml_node *list = find_path(part, path);
+    if (list == NULL || list->kind != YAML_LIST)
+        return;
+    judge_address_list(job, part, path, list);
+    for (const struct yaml_node *n = yaml_child(part, list); n != NULL; n = yaml_next(part, n)) {
+        if (n->kind == YAML_LIST)
+            judge_address_list(job, part, path, n);
+    }
+}
+
+/* Members that take some words only. */
+static const struct {
+    const char *kind, *path;
+    const char *words[8];
+} enums[] = {
+    {"NicConfigurationTemplate", "spec.template.linkType", {"Ethernet", "Infiniband"}},
+    {"NicConfigurationTemplate",
+     "spec.template.pciPerformanceOptimized.maxReadRequest",
+     {"128", "256", "512", "1024", "2048", "4096"}},
+    {"NicFirmwareTemplate", "spec.template.updatePolicy", {"Validate", "Update"}},
+    {"SriovNetworkNodePolicy", "spec.deviceType", {"netdevice", "vfio-pci"}},
+    {"SriovNetworkNodePolicy", "spec.eSwitchMode", {"legacy", "switchdev"}},
+    {"SriovNetworkNodePolicy", "spec.linkType", {"eth", "ETH", "ib", "IB"}},
+    {"SriovNetworkPoolConfig", "spec.rdmaMode", {"shared", "exclusive"}},
+};
+
+static void judge_enum(struct evidence_job *job, const struct yaml_part *part, size_t row)
+{
+    const struct yaml_node *node = find_path(part, enums[row].path);
+    if (node == NULL || node->kind != YAML_SCALAR || node->text[0] == '\0')
+        return;
+    for (size_t k = 0; k < 8 && enums[row].words[k] != NULL; k++) {
+        if (strcmp(node->text, enums[row].words[k]) == 0)
+            return;
+    }
+    put_finding(job, node->line, RULE_K8S_VALUE,
+                "%s is '%.40s', not %s, %s or another that it takes", enums[row].path, node->text,
+                enums[row].words[0], enums[row].words[1]);
 }
 
 /* "0,0,0,1,0,0,0,0": one flag for each priority. */
@@ -169,6 +220,18 @@ static void judge_policy(struct evidence_job *job, const struct yaml_part *part)
         judge_range(job, n, vfs);
 }
 
+/* Reasons that operators give; most have one of these words. */
+static bool is_bad(const char *reason)
+{
+    static const char *const words[] = {"Fail",     "Error",        "Incorrect",
+                                        "Mismatch", "NotSupported", "Unsupported"};
+    for (size_t i = 0; reason != NULL && i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strstr(reason, words[i]) != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* Conditions that say by their type what is bad: "Ready" false, "...Failed" true. */
 static void judge_conditions(struct evidence_job *job, const struct yaml_part *part)
 {
@@ -184,11 +247,49 @@ static void judge_conditions(struct evidence_job *job, const struct yaml_part *p
                          strcmp(status, "False") == 0;
         bool failed = (strstr(type, "Fail") != NULL || strcmp(type, "Degraded") == 0) &&
                       strcmp(status, "True") == 0;
-        bool said =
-            reason != NULL && (strstr(reason, "Fail") != NULL || strstr(reason, "Error") != NULL);
-        if (not_ready || failed || said)
+        if (not_ready || failed || is_bad(reason))
             put_finding(job, n->line, RULE_K8S_CONDITION, "%.60s is %.20s: %.60s", type, status,
                         reason != NULL ? reason : "no reason given");
+    }
+}
+
+/* "state: notReady" of NicClusterPolicy, "syncStatus: Failed" of SriovNetworkNodeState. */
+static void judge_states(struct evidence_job *job, const struct yaml_part *part)
+{
+    static const char *const paths[] = {"status.state", "status.syncStatus",
+                                        "status.lastSyncError"};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        const struct yaml_node *node = find_path(part, paths[i]);
+        if (node == NULL || node->kind != YAML_SCALAR || node->text[0] == '\0')
+            continue;
+        bool error = strcmp(paths[i], "status.lastSyncError") == 0;
+        if (error || is_bad(node->text) || strcmp(node->text, "notReady") == 0 ||
+            strcmp(node->text, "error") == 0)
+            put_finding(job, node->line, RULE_K8S_CONDITION, "%s is %.100s", paths[i], node->text);
+    }
+}
+
+/* What is wanted of an interface and what it has, by its PCI address. */
+static void judge_wanted(struct evidence_job *job, const struct yaml_part *part)
+{
+    static const char *const keys[] = {"numVfs", "mtu", "linkType", "eSwitchMode"};
+    const struct yaml_node *spec = find_path(part, "spec.interfaces");
+    const struct yaml_node *status = find_path(part, "status.interfaces");
+    if (spec == NULL || status == NULL || spec->kind != YAML_LIST || status->kind != YAML_LIST)
+        return;
+    for (const struct yaml_node *n = yaml_child(part, spec); n != NULL; n = yaml_next(part, n)) {
+        const char *address = yaml_text(part, n, "pciAddress");
+        const struct yaml_node *has = yaml_child(part, status);
+        while (has != NULL && address != NULL &&
+               (yaml_text(part, has, "pciAddress") == NULL ||
+                strcmp(yaml_text(part, has, "pciAddress"), address) != 0))
+            has = yaml_next(part, has);
+        for (size_t k = 0; has != NULL && address != NULL && k < 4; k++) {
+            const char *wants = yaml_text(part, n, keys[k]), *got = yaml_text(part, has, keys[k]);
+            if (wants != NULL && got != NULL && strcasecmp(wants, got) != 0)
+                put_finding(job, yaml_get(part, has, keys[k])->line, RULE_K8S_CONDITION,
+                            "%s of %.20s is %.20s, wanted is %.20s", keys[k], address, got, wants);
+        }
     }
 }
 
@@ -200,8 +301,15 @@ void manifest_judge(struct evidence_job *job, const struct yaml_part *part, cons
     }
     judge_addresses(job, part, "spec.nicSelector.pciAddresses");
     judge_addresses(job, part, "spec.nicSelector.rootDevices");
+    judge_addresses(job, part, "spec.railPciAddresses");
+    for (size_t i = 0; i < sizeof(enums) / sizeof(enums[0]); i++) {
+        if (strcmp(kind, enums[i].kind) == 0)
+            judge_enum(job, part, i);
+    }
     judge_pfc(job, part);
     if (strcmp(kind, "SriovNetworkNodePolicy") == 0)
         judge_policy(job, part);
     judge_conditions(job, part);
+    judge_wanted(job, part);
+    judge_states(job, part);
 }

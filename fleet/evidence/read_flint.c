@@ -52,12 +52,18 @@ static bool is_failure(struct slice line)
     return slice_starts(line, "-E-") || slice_starts(line, "Fail :") ||
            slice_starts(line, "FAIL:") || slice_starts(line, "Fail:") ||
            slice_starts(line, "devlink answers:") || slice_starts(line, "kernel answers:") ||
+           (slice_starts(line, "[fw") &&
+            (slice_has(line, "failed") || slice_has(line, "timeout"))) ||
+           slice_starts(line, "Error: Failed to flash") || slice_starts(line, "Error: Flash") ||
            slice_has(line, "- FAILED") || slice_has(line, "Burning FW image failed");
 }
 
 static bool needs_reset(struct slice line)
 {
-    return slice_has(line, "To load new FW run") || slice_has(line, "Restart needed for updates") ||
+    return slice_has(line, "To load new FW run") ||
+           slice_has(line, "new firmware by devlink reload") ||
+           slice_has(line, "reload needed to activate") ||
+           slice_has(line, "Restart needed for updates") ||
            slice_has(line, "Please reboot machine to load new configurations") ||
            (slice_has(line, "reboot") && slice_starts(line, "-I-"));
 }

@@ -10,6 +10,7 @@
 #include "fleet/evidence/gpu_name.h"
 #include "fleet/evidence/log_subject.h"
 #include "fleet/evidence/readers.h"
+#include "fleet/evidence/rules_logs.h"
 
 #define COLUMNS_MAX 64
 
@@ -96,13 +97,17 @@ static void read_row(struct evidence_job *job, size_t i, const struct table *t,
     for (size_t f = 0; f < t->count; f++) {
         char text[EVIDENCE_VALUE_MAX];
         bool bare = t->units[f][0] != '\0' && number_read(fields[f]).kind != NUMBER_NONE;
-        if (bare) { /* nounits: the head still has them */
+        if (slice_starts(fields[f], "[") && slice_ends(fields[f], "]")) {
+            put_unknown(job, i, t->names[f]); /* "[N/A]", "[GPU requires reset]" */
+        } else if (bare) {                    /* nounits: the head still has them */
             snprintf(text, sizeof(text), "%.*s %s", (int)fields[f].len, fields[f].at, t->units[f]);
             gpu_put(job, i, t->names[f], slice_of(text));
         } else {
             gpu_put(job, i, t->names[f], fields[f]);
         }
         gpu_judge(job, i, t->names[f], fields[f], &seen);
+        if (slice_is(fields[f], "[GPU requires reset]"))
+            put_finding(job, i, RULE_GPU_RESET, "%s: the GPU requires a reset", t->names[f]);
     }
 }
 

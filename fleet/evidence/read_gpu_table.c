@@ -48,13 +48,16 @@ static const struct {
     {"GPU is lost.", RULE_GPU_LOST},
     {"Driver/library version mismatch", RULE_GPU_MISMATCH},
     {"couldn't communicate with the NVIDIA driver", RULE_GPU_INIT},
+    {"No devices were found", RULE_GPU_INIT},
+    {"GPU access blocked by the operating system", RULE_GPU_INIT},
+    {"Unknown Error", RULE_GPU_INIT},
 };
 
 static const char *failure_of(struct slice line)
 {
-    bool tool = slice_starts(line, "Unable to ") ||
-                slice_starts(line, "Failed to initialize NVML") ||
-                slice_starts(line, "NVIDIA-SMI has failed");
+    bool tool =
+        slice_starts(line, "Unable to ") || slice_starts(line, "Failed to initialize NVML") ||
+        slice_starts(line, "NVIDIA-SMI has failed") || slice_is(line, "No devices were found");
     for (size_t i = 0; tool && i < sizeof(failures) / sizeof(failures[0]); i++) {
         if (slice_has(line, failures[i].text))
             return failures[i].rule;

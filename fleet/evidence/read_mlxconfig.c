@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fleet/evidence/readers.h"
+#include "fleet/evidence/rules_logs.h"
 
 #define VALUES_MAX    3 /* -e: default, current, next boot */
 #define HEADLINES_MAX 4
@@ -184,6 +185,25 @@ static bool read_headline(struct evidence_job *job, size_t i, struct slice line)
     return false;
 }
 
+/* What a "set" said: "Applying... Done!", "-I- Please reboot ...", "-E- The Device doesn't support
+ * FOO parameter". */
+static bool read_result(struct evidence_job *job, size_t i, struct slice line)
+{
+    job_subject(job, "firmware");
+    if (slice_starts(line, "-E-")) {
+        put_finding(job, i, RULE_TOOL_FAILED, "%.*s", (int)(line.len < 200 ? line.len : 200),
+                    line.at);
+        put_text(job, i, "result", slice_of("failed"));
+        return true;
+    }
+    if (slice_starts(line, "-I- Please reboot")) {
+        put_text(job, i, "result", slice_of("pending-reset"));
+        return true;
+    }
+    return slice_starts(line, "Apply new Configuration") || slice_starts(line, "Applying...") ||
+           slice_starts(line, "The '*' shows parameters");
+}
+
 static size_t read(struct evidence_job *job, size_t i)
 {
     struct slice name, values[VALUES_MAX];
@@ -194,7 +214,8 @@ static size_t read(struct evidence_job *job, size_t i)
         size_t count = row(line, &name, values);
         if (count > 0)
             put_row(job, i, name, values, count);
-        else if (job_is_prompt(job, i, NULL) || !read_headline(job, i, line))
+        else if (job_is_prompt(job, i, NULL) ||
+                 (!read_headline(job, i, line) && !read_result(job, i, line)))
             break;
     }
     return i;

@@ -25,7 +25,7 @@ struct run {
     size_t column_count;
     uint64_t mtu;
     size_t mtu_line;
-    bool is_ethernet, is_software;
+    bool is_ethernet, is_software, is_raw;
 };
 
 static bool is_title(struct slice line)
@@ -200,6 +200,8 @@ static void note(struct run *run, size_t i, const char *name, struct slice value
         run->mtu_line = i;
     } else if (strcmp(name, "link_layer") == 0) {
         run->is_ethernet = slice_is(value, "Ethernet");
+    } else if (strcmp(name, "connection") == 0) {
+        run->is_raw = slice_is(value, "RawEth"); /* its MTU is the link's */
     } else if (strcmp(name, "device") == 0) {
         run->is_software = slice_starts(value, "rxe") || slice_starts(value, "siw");
     }
@@ -379,7 +381,7 @@ static bool read_failure(struct evidence_job *job, size_t i, struct slice line)
 
 static void end_run(struct evidence_job *job, struct run *run)
 {
-    if (run->mtu > 0 && run->is_ethernet && !run->is_software)
+    if (run->mtu > 0 && run->is_ethernet && !run->is_software && !run->is_raw)
         judge_mtu(job, run->mtu_line, run->mtu, 4096);
     *run = (struct run){.mtu = 0};
 }

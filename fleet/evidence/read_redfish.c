@@ -9,6 +9,7 @@
 
 #include "fleet/evidence/json_part.h"
 #include "fleet/evidence/readers.h"
+#include "fleet/evidence/rules.h"
 #include "fleet/evidence/rules_logs.h"
 
 #define DEPTH_MAX 8
@@ -39,13 +40,83 @@ static void judge(struct evidence_job *job, size_t line, const char *path, const
     memcpy(subject, job->subject, sizeof(subject));
     if (dot != NULL)
         job_subject(job, "%.110s %.*s", subject, (int)(dot - path < 70 ? dot - path : 70), path);
-    if (strcmp(key, "Health") == 0 && strcmp(text, "OK") != 0)
+    bool health = strcmp(key, "Health") == 0 || strcmp(key, "HealthRollup") == 0;
+    if (health && strcmp(text, "OK") != 0)
         put_finding(job, line, RULE_BMC_HEALTH, "its health is %s", text);
+    if (strcmp(path, "LinkStatus") == 0 &&
+        (strcmp(text, "LinkDown") == 0 || strcmp(text, "NoLink") == 0))
+        put_finding(job, line, RULE_PORT_DOWN, "The port's link status is %s", text);
     for (size_t i = 0; i < sizeof(failed) / sizeof(failed[0]); i++) {
         if (strcmp(key, "TaskState") == 0 && strcmp(text, failed[i]) == 0)
             put_finding(job, line, RULE_BMC_TASK, "its state is %s", text);
     }
     memcpy(job->subject, subject, sizeof(subject));
+}
+
+/* Counters that should be 0. */
+static void judge_count(struct evidence_job *job, size_t line, const char *path,
+                        const json_t *value)
+{
+    static const struct {
+        const char *key, *rule;
+    } counts[] = {
+        {"RXFCSErrors", RULE_FCS_ERRORS},
+        {"RXDiscards", RULE_RX_DISCARDS},
+        {"TXDiscards", RULE_SEND_DISCARDS},
+        {"FatalErrorCount", RULE_AER_FATAL},
+        {"NonFatalErrorCount", RULE_AER_FATAL},
+        {"CorrectableErrorCount", RULE_AER_CORRECTED},
+        {"UncorrectableECCErrorCount", RULE_MEMORY_UE},
+        {"CorrectableECCErrorCount", RULE_MEMORY_CE},
+    };
+    const char *dot = strrchr(path, '.'), *key = dot != NULL ? dot + 1 : path;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        if (strcmp(key, counts[i].key) == 0 && json_integer_value(value) > 0)
+            put_finding(job, line, counts[i].rule, "%s is %lld", path,
+                        (long long)json_integer_value(value));
+    }
+}
+
+/* "PCIeType": "Gen3", "MaxPCIeType": "Gen4", "LanesInUse": 8, "MaxLanes": 16. */
+static void judge_pcie(struct evidence_job *job, size_t line, const char *path,
+                       const json_t *object)
+{
+    const char *type = json_string_value(json_object_get(object, "PCIeType"));
+    const char *most = json_string_value(json_object_get(object, "MaxPCIeType"));
+    json_int_t lanes = json_integer_value(json_object_get(object, "LanesInUse"));
+    json_int_t all = json_integer_value(json_object_get(object, "MaxLanes"));
+    bool slow = type != NULL && most != NULL && strncmp(type, "Gen", 3) == 0 &&
+                strncmp(most, "Gen", 3) == 0 && strcmp(type, most) < 0;
+    if (slow || (lanes > 0 && lanes < all))
+        put_finding(
+            job, line, RULE_PCIE_SLOW, "%s: the PCIe link runs at %s x%lld, it can %s x%lld", path,
+            type != NULL ? type : "?", (long long)lanes, most != NULL ? most : "?", (long long)all);
+}
+
+/* An entry of a log is as bad as it says. */
+static void judge_entry(struct evidence_job *job, size_t line, const json_t *root)
+{
+    const char *severity = json_string_value(json_object_get(root, "Severity"));
+    const char *message = json_string_value(json_object_get(root, "Message"));
+    if (severity != NULL && message != NULL && json_object_get(root, "EntryType") != NULL &&
+        (strcmp(severity, "Critical") == 0 || strcmp(severity, "Warning") == 0))
+        put_finding(job, line, RULE_BMC_HEALTH, "%s: %.200s", severity, message);
+}
+
+/* A sensor beyond its limit, whatever its health says. */
+static void judge_reading(struct evidence_job *job, size_t line, const json_t *root)
+{
+    const json_t *reading = json_object_get(root, "Reading");
+    const json_t *limits = json_object_get(root, "Thresholds");
+    const json_t *high = json_object_get(json_object_get(limits, "UpperCritical"), "Reading");
+    const json_t *low = json_object_get(json_object_get(limits, "LowerCritical"), "Reading");
+    if (!json_is_number(reading))
+        return;
+    double value = json_number_value(reading);
+    if ((json_is_number(high) && value >= json_number_value(high)) ||
+        (json_is_number(low) && value <= json_number_value(low)))
+        put_finding(job, line, RULE_BMC_HEALTH, "its reading %g is beyond its critical limit",
+                    value);
 }
 
 /* "FTP,SFTP": an array of scalars as one text. */
@@ -116,6 +187,7 @@ static void put_member(struct evidence_job *job, struct json_part *part, const c
     if (depth >= DEPTH_MAX)
         return;
     if (json_is_object(value)) {
+        judge_pcie(job, line, path, value);
         put_object(job, part, path, value, depth + 1);
     } else if (json_is_array(value)) {
         if (json_array_size(value) > 0 && json_is_string(json_array_get(value, 0)))
@@ -130,6 +202,7 @@ static void put_member(struct evidence_job *job, struct json_part *part, const c
     } else {
         json_part_put(job, line, path, value, "");
         judge(job, line, path, value);
+        judge_count(job, line, path, value);
     }
 }
 
@@ -199,6 +272,8 @@ static void read_resource(struct evidence_job *job, struct json_part *part, cons
     judge_members(job, part->first, root);
     put_object(job, part, "", root, 0);
     judge_version(job, part->first, root);
+    judge_entry(job, part->first, root);
+    judge_reading(job, part->first, root);
     const json_t *members = json_object_get(root, "Members");
     size_t index;
     json_t *member; /* expanded ones ($expand) have more than their address */

@@ -34,7 +34,8 @@ static enum form form_of(struct slice line)
 
 static bool is_port(struct slice word)
 {
-    static const char *const prefixes[] = {"Ethernet", "Eth", "Et", "swp", "Po", "Ma"};
+    static const char *const prefixes[] = {"Ethernet-BP", "Ethernet", "Eth", "Et",
+                                           "swp",         "Po",       "Ma"};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         size_t len = strlen(prefixes[i]);
         if (slice_starts(word, prefixes[i]) && word.len > len && word.at[len] >= '0' &&
@@ -200,6 +201,12 @@ static void read_sonic_row(struct evidence_job *job, size_t i, const struct rule
                     port.at, (int)cell.len, cell.at);
         first = 2;
     }
+    tag = cell; /* "PFC3" of show pfc counters --history */
+    if (slice_skip(&tag, "PFC") && slice_uint(tag, &queue) && queue < 8) {
+        job_subject(job, "switch-port %.*s prio %u", (int)(port.len < 100 ? port.len : 100),
+                    port.at, (unsigned)queue);
+        first = 2;
+    }
     for (size_t c = first; c < t->count; c++) {
         struct slice value = ruled_cell(job, t, i, c);
         ruled_head(job, t, c, name, sizeof(name));
@@ -222,6 +229,8 @@ static size_t read_sonic(struct evidence_job *job, size_t i)
     (void)ruled_table_at(job, i + 1, &t);
     for (i += 2; i < job->line_count && !job_stops(job, i, NULL); i++) {
         struct slice port = ruled_cell(job, &t, i, 0);
+        if (job_is_blank(job, i)) /* between the ports of some tables */
+            continue;
         if (!is_port(port))
             break;
         read_sonic_row(job, i, &t);

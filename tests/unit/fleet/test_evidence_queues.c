@@ -1,0 +1,204 @@
+/*
+ * tests/unit/fleet/test_evidence_queues.c - queues and filters of switches and hosts, interrupts,
+ * and other tools that measure, in the formats of NX-OS, EOS, Cumulus Linux, SONiC, tc and qperf.
+ */
+#include "evidence_test.h"
+
+#define PORT "switch-port Ethernet1/1"
+
+static const struct expected_file texts[] = {
+    {
+        "Egress Queuing for Ethernet1/1 [System]\n"
+        "+-------------------------------------------------------------+\n"
+        "|                              QOS GROUP 3                    |\n"
+        "+-------------------------------------------------------------+\n"
+        "|                           |  Unicast       |Multicast       |\n"
+        "+-------------------------------------------------------------+\n"
+        "|                   Tx Pkts |      1234567890|               7|\n"
+        "| WRED/AFD & Tail Drop Pkts |            4711|               0|\n"
+        "|        Tx Byts |              50|   Dropped Pkts |               0|\n"
+        "+-------------------------------------------------------------+\n"
+        "Port Egress Statistics\n"
+        "--------------------------------------------------------\n"
+        "Ingress MMU Drop Pkts                      19490\n"
+        "PFC Statistics\n"
+        "----------------------------------------------------------------------------\n"
+        "TxPPP:             1234,   RxPPP:             5678\n"
+        "----------------------------------------------------------------------------\n"
+        " COS QOS Group        PG   TxPause   TxCount         RxPause         RxCount\n"
+        "   0         0         -  Inactive         0        Inactive               0\n"
+        "   3         3         -    Active      1234        Inactive            5678\n",
+        "switch-roce",
+        {{PORT " group 3", "tx_pkts", "1234567890", 0},
+         {PORT " group 3", "tx_pkts.multicast", "7", 0},
+         {PORT " group 3", "tx_byts", "50", 0},
+         {PORT " group 3", "dropped_pkts", "0", 0},
+         {PORT, "tx_pause", "1234", 0},
+         {PORT, "rx_pause", "5678", 0},
+         {PORT " prio 3", "tx_pause_state", "Active", 0},
+         {PORT " prio 3", "rx_pause", "5678", 0},
+         {PORT " prio 0", "tx_pause", "0", 0}},
+        {{"switch-discards", PORT " group 3", 1}, {"switch-discards", PORT, 1}},
+    },
+    {
+        "Ethernet1:\n"
+        "   Trust Mode: COS\n"
+        "   Default DSCP: 0\n"
+        "\n"
+        "  Tx    Bandwidth          Shape Rate            Priority  ECN/WRED\n"
+        " Queue  Guaranteed (units)  (units)\n"
+        " -----------------------------------------------------------------\n"
+        "   7       - / -            - / -     ( - )        SP / SP     D\n"
+        "   3      50 / 50 ( % )     - / -     ( - )        RR / RR     E\n",
+        "switch-roce",
+        {{"switch-port Ethernet1", "trust_mode", "COS", 0},
+         {"switch-port Ethernet1 queue 7", "bandwidth_percent", "?", 0},
+         {"switch-port Ethernet1 queue 3", "bandwidth_percent", "50", 0},
+         {"switch-port Ethernet1 queue 3", "scheduling", "RR", 0},
+         {"switch-port Ethernet1 queue 3", "ecn", "on", 0}},
+        {{"trust-not-dscp", "switch-port Ethernet1", 1}},
+    },
+    {
+        "$ nv show qos roce -o json\n"
+        "{\"congestion-control\": {\"congestion-mode\": \"ECN\", \"min-threshold\": \"146.48 "
+        "KB\"},\n"
+        " \"mode\": \"lossless\",\n"
+        " \"pfc\": {\"pfc-priority\": \"3\", \"tx-enabled\": \"disabled\"}}\n",
+        "switch-roce",
+        {{"switch", "congestion_control.min_threshold", "146.48", 0},
+         {"switch", "pfc.pfc_priority", "3", 0}},
+        {{"switch-pfc-off", "switch", 1}},
+    },
+    {
+        "     Port    Priority    RX Pause Transitions    Total RX Pause Time MS\n"
+        "---------  ----------  ----------------------  ------------------------\n"
+        "Ethernet0        PFC3                      12                    12,000\n"
+        "\n"
+        "Ethernet4        PFC3                     N/A                       N/A\n",
+        "sonic-qos",
+        {{"switch-port Ethernet0 prio 3", "total_rx_pause_time_ms", "12000", 0},
+         {"switch-port Ethernet4 prio 3", "rx_pause_transitions", "?", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "$ tc -s filter show dev eth0 ingress\n"
+        "filter protocol ip pref 1 flower chain 0 \n"
+        "filter protocol ip pref 1 flower chain 0 handle 0x1 \n"
+        "  eth_type ipv4\n"
+        "  ip_tos 0x68\n"
+        "  in_hw in_hw_count 1\n"
+        "\taction order 1: skbedit  priority :3 pipe\n"
+        "\t index 1 ref 1 bind 1 installed 10 sec used 5 sec\n"
+        "\tSent 1234 bytes 12 pkt (dropped 0, overlimits 0 requeues 0) \n"
+        "filter protocol ip pref 2 flower chain 0 handle 0x1 \n"
+        "  not_in_hw\n",
+        "tc",
+        {{"netdev eth0 filter 1 0x1", "kind", "flower", 0},
+         {"netdev eth0 filter 1 0x1", "ip_tos", "104", 0},
+         {"netdev eth0 filter 1 0x1", "hardware", "in_hw", 0},
+         {"netdev eth0 filter 1 0x1", "sent_packets", "12", 0},
+         {"netdev eth0 filter 2 0x1", "hardware", "not_in_hw", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "# show_irq_affinity.sh eth0\n"
+        "98: 000000,00000001\n"
+        "99: 000000,00000001\n"
+        "100: 000000,00000001\n",
+        "interrupts",
+        {{"irq 99", "affinity", "000000,00000001", 0}},
+        {{"irq-one-cpu", "netdev eth0", 1}},
+    },
+    {
+        "98: 000000,0000000f\n"
+        "99: 000000,0000000f\n"
+        "100: 000000,0000000f\n",
+        "interrupts",
+        {{"irq 98", "affinity", "000000,0000000f", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "rc_rdma_write_bw:\n"
+        "    bw  =  11.5 GB/sec\n"
+        "rc_rdma_write_lat:\n"
+        "    latency  =  1.75 us\n",
+        "perftest",
+        {{"run rc_rdma_write_bw", "bw", "11.5", 0},
+         {"run rc_rdma_write_lat", "latency", "1.75", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "                    Send BW Test\n"
+        " Connection type : RawEth\t\tUsing SRQ      : OFF\n"
+        " Mtu             : 1518[B]\n"
+        " Link type       : Ethernet\n"
+        " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+        " 1024       1000           95.13              94.99                 11.595\n",
+        "perftest",
+        {{"run", "mtu", "1518", 0}, {"run 1024", "bw_average", "94.99", 0}},
+        {{NULL, NULL, 0}}, /* the MTU of the link, not of RDMA */
+    },
+    {
+        "Preparing to flash\n"
+        "[fw.mgmt] Flashing 100%\n"
+        "[fw.undi] Erasing timeout\n"
+        "Error: Failed to flash device.\n",
+        "devlink-flash",
+        {{"firmware", "result", "failed", 0}},
+        {{"flash-failed", "firmware", 2}},
+    },
+    {
+        "index, name, temperature.gpu, ecc.errors.uncorrected.volatile.total\n"
+        "0, NVIDIA A100-SXM4-80GB, [GPU requires reset], [N/A]\n",
+        "nvidia-smi",
+        {{"gpu 0", "temperature.gpu_current_temp", "?", 0},
+         {"gpu 0", "ecc_errors.volatile.uncorrectable", "?", 0}},
+        {{"gpu-reset-required", "gpu 0", 1}},
+    },
+    {
+        "No devices were found\n",
+        "nvidia-smi",
+        {{NULL, NULL, NULL, 0}},
+        {{"gpu-init-failed", "host", 1}},
+    },
+    {
+        "Device #1:\n"
+        "----------\n"
+        "Device type:    ConnectX5\n"
+        "Device:         /dev/mst/mt4119_pciconf0\n"
+        "Configurations:                              Next Boot       New\n"
+        "         LINK_TYPE_P1                        ETH(2)          IB(1)\n"
+        "\n"
+        " Apply new Configuration? (y/n) [n] : y\n"
+        "Applying... Done!\n"
+        "-I- Please reboot machine to load new configurations.\n",
+        "dcqcn",
+        {{"firmware port 1", "LINK_TYPE_P1", "1", 0}, {"firmware", "result", "pending-reset", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "Device #1:\n"
+        "----------\n"
+        "Device type:        ConnectX6DX\n"
+        "Device:             0000:03:00.0\n"
+        "-E- The Device doesn't support FOO parameter\n",
+        "dcqcn",
+        {{"firmware", "device_type", "ConnectX6DX", 0}},
+        {{"tool-failed", "firmware", 1}},
+    },
+};
+
+static void each_text_says_what_it_says(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        check_text(&texts[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_text_says_what_it_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
