@@ -94,6 +94,12 @@ enum place_verdict place_arrive(struct place *p, const struct wire_packet *packe
     return PLACE_NEW;
 }
 
+void place_probed(struct place *p, uint32_t sent_ticks)
+{
+    p->echo_ticks = sent_ticks;
+    p->urgent = true;
+}
+
 static enum err_code broken(struct place *p, const char *what, struct err *err)
 {
     p->broken = true;

@@ -66,7 +66,7 @@ struct place {
     uint64_t echo_psn;
     uint8_t echo_attempt;
     bool echo_duplicate;
-    uint32_t echo_ticks;
+    uint32_t echo_ticks; /* of the echo, or of a probe that came after it */
     int64_t echo_ns;
     uint32_t queue_ns;
     uint32_t base_ticks, base_next_ticks; /* least transit, of the last spans of PLACE_BASE_NS */
@@ -88,6 +88,9 @@ bool place_has(const struct place *p, uint64_t psn);
 /* A genuine data packet. `marked` = it came with ECN CE. */
 enum place_verdict place_arrive(struct place *p, const struct wire_packet *packet, bool marked,
                                 int64_t now_ns);
+
+/* A genuine WIRE_PROBE, with its `sent_ticks`: what arrived before it is told at once. */
+void place_probed(struct place *p, uint32_t sent_ticks);
 
 /* The next message that is complete, in order: ERR_OK and *out_has. ERR_INVALID = the packets
  * contradict each other (no start, a start inside a message, another length than was said): the

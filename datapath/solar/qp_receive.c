@@ -232,6 +232,7 @@ static void on_probe(struct solar_qp *qp, const struct wire_packet *w)
     if ((w->flags & WIRE_F_START) != 0)
         credit_demand(credit, qp->sender,
                       sent + w->start.length + (uint64_t)w->start.demand_kib * 1024);
+    place_probed(&qp->place, w->sent_ticks);
     qp->credit_due = true;
     qp_list_ack(qp);
 }

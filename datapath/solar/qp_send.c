@@ -87,6 +87,7 @@ void qp_send_probe(struct solar_qp *qp, int64_t now_ns)
         .start = {.length = (uint32_t)length,
                   .demand_kib = more_kib < UINT32_MAX ? (uint32_t)more_kib : UINT32_MAX}};
     pump_announced(&qp->pump, qp->asked_bytes, now_ns);
+    track_asked(&qp->track, now_ns);
     put_control(qp, &w, now_ns);
 }
 

@@ -56,6 +56,8 @@ void qp_on_tick(struct solar_qp *qp, int64_t now_ns)
     }
     if (pump_deadline_ns(&qp->pump) <= now_ns) {
         pump_on_tick(&qp->pump, now_ns);
+        if (track_wants_ask(&qp->track, now_ns))
+            qp_send_probe(qp, now_ns);
         qp_list_kick(qp);
     }
     if (qp->ready_ns <= now_ns) {

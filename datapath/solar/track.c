@@ -6,6 +6,9 @@
 #include <assert.h>
 
 #define TIMEOUT_FIRST_FACTOR 4 /* of the least timeout, before the first sample */
+#define ASK_DOUBLINGS        6
+#define LATE_FADE            64 /* acknowledged packets, until a third of the latest is left */
+#define UNHEARD_FACTOR       4  /* of the wait, on a path by which nothing has arrived yet */
 
 enum err_code track_init(struct track *t, struct track_packet *slots, size_t slot_count, int paths,
                          int64_t timeout_min_ns, struct err *err)
@@ -62,7 +65,7 @@ static void delist(struct track *t, struct track_packet *p)
     uint16_t *last = lost ? &t->lost_last : &t->path[p->path].last;
     *(p->prev == TRACK_NONE ? first : &t->slots[p->prev].next) = p->next;
     *(p->next == TRACK_NONE ? last : &t->slots[p->next].prev) = p->prev;
-    if (!lost)
+    if (!lost && !p->passed)
         t->flight_bytes -= p->len;
 }
 
@@ -71,8 +74,9 @@ static void fly(struct track *t, struct track_packet *p, uint8_t path, int64_t n
     assert(path < t->paths);
     p->path = path;
     p->path_seq = t->path[path].sent++;
-    p->sent_ns = now_ns;
+    p->sent_ns = t->sent_ns = now_ns;
     p->state = TRACK_FLIGHT;
+    p->passed = false;
     enlist(t, p);
 }
 
@@ -158,7 +162,14 @@ static void lose(struct track *t, struct track_packet *p)
     t->counters.lost++;
 }
 
-static void acknowledge(struct track *t, uint64_t psn, struct track_news *news)
+/* At least its round trip: an earlier acknowledgement of it may have got lost. */
+static void note_late(struct track *t, int64_t elapsed_ns)
+{
+    int64_t fade_ns = (t->late_ns - elapsed_ns) / LATE_FADE;
+    t->late_ns = elapsed_ns > t->late_ns ? elapsed_ns : t->late_ns - fade_ns;
+}
+
+static void acknowledge(struct track *t, uint64_t psn, int64_t now_ns, struct track_news *news)
 {
     struct track_packet *p = slot_of(t, psn);
     if (p->psn != psn || (p->state != TRACK_FLIGHT && p->state != TRACK_LOST))
@@ -168,8 +179,10 @@ static void acknowledge(struct track *t, uint64_t psn, struct track_news *news)
      * what was sent on the path of the second. */
     if (p->attempt == 0 && (int32_t)(p->path_seq + 1 - path->arrived) > 0)
         path->arrived = p->path_seq + 1;
-    if (p->attempt == 0)
+    if (p->attempt == 0) {
         path->timeouts = 0;
+        note_late(t, now_ns - p->sent_ns);
+    }
     if (p->state == TRACK_LOST && path->tolerance < TRACK_TOLERANCE_MAX)
         path->tolerance++; /* given up too early; nothing was sent for it yet */
     delist(t, p);
@@ -177,6 +190,14 @@ static void acknowledge(struct track *t, uint64_t psn, struct track_news *news)
     t->counters.acked++;
     news->acked_packets++;
     news->acked_bytes += p->len;
+}
+
+/* What an acknowledgement is waited for: as TCP reckons it, and never less than one of late was;
+ * paths may be of different length. 0 = no sample yet. */
+static int64_t long_wait_ns(const struct track *t)
+{
+    int64_t wait_ns = t->wait_ns + 4 * t->waitvar_ns, late_ns = t->late_ns + t->late_ns / 4;
+    return t->srtt_ns == 0 ? 0 : wait_ns > late_ns ? wait_ns : late_ns;
 }
 
 static void sample_rtt(struct track *t, int64_t rtt_ns, int64_t hold_ns)
@@ -194,8 +215,24 @@ static void sample_rtt(struct track *t, int64_t rtt_ns, int64_t hold_ns)
     t->srtt_ns += (rtt_ns - t->srtt_ns) / 8;
 }
 
+/* Of the newest thing that is known to have arrived: nothing that was sent a long wait before it
+ * and is missing is still on its way. */
+static void see(struct track *t, int64_t sent_ns)
+{
+    t->seen_ns = sent_ns > t->seen_ns ? sent_ns : t->seen_ns;
+}
+
+/* An answer to the question: how long its echo was held is no sample of how long any is. */
+static bool hear_answer(struct track *t, const struct wire_ack *ack)
+{
+    if (t->asked_ns == 0 || ack->echo_ticks != wire_ticks(t->asked_ns))
+        return false;
+    see(t, t->asked_ns);
+    return true;
+}
+
 /* The echo tells which transmission arrived: the one sample of time, and of its path. */
-static void hear_echo(struct track *t, const struct wire_ack *ack, int64_t now_ns,
+static void hear_echo(struct track *t, const struct wire_ack *ack, bool answers, int64_t now_ns,
                       struct track_news *news)
 {
     struct track_packet *p = slot_of(t, ack->echo_psn);
@@ -219,13 +256,54 @@ static void hear_echo(struct track *t, const struct wire_ack *ack, int64_t now_n
     if ((int32_t)(p->path_seq + 1 - path->arrived) > 0)
         path->arrived = p->path_seq + 1;
     path->timeouts = 0;
+    see(t, p->sent_ns);
+    if (answers)
+        return;
     news->rtt_ns = elapsed_ns;
     sample_rtt(t, elapsed_ns, (int64_t)ack->hold_ns);
 }
 
+/* Of ones that a bitmap shows missing. */
+static bool is_passed(const struct track_path *path, const struct track_packet *p)
+{
+    return (int32_t)(path->arrived - 1 - p->path_seq) >= path->tolerance;
+}
+
+static bool is_overdue(const struct track *t, const struct track_packet *p)
+{
+    const struct track_path *path = &t->path[p->path];
+    int64_t wait_ns = long_wait_ns(t) / TRACK_TOLERANCE * path->tolerance;
+    wait_ns *= path->arrived > 0 ? 1 : UNHEARD_FACTOR;
+    return wait_ns > 0 && t->seen_ns - p->sent_ns >= wait_ns;
+}
+
+/* One that a later one of its path has passed is in the network no more, though it may be too early
+ * to send it again: what is behind it may take its place in the window. */
+static void leave_network(struct track *t, struct track_packet *p)
+{
+    if (!p->passed && (int32_t)(t->path[p->path].arrived - 1 - p->path_seq) > 0) {
+        p->passed = true;
+        t->flight_bytes -= p->len;
+    }
+}
+
+/* Without a sign that anything passes its path. */
+static void give_up(struct track *t, struct track_packet *p, int64_t now_ns)
+{
+    struct track_path *path = &t->path[p->path];
+    if (path->timeouts == 0 || p->sent_ns >= path->timeout_ns) {
+        path->timeouts++;
+        path->timeout_ns = now_ns;
+    }
+    if (path->timeouts >= TRACK_BAD_TIMEOUTS)
+        path->bad_until_ns = now_ns + TRACK_BAD_NS;
+    lose(t, p);
+}
+
 /* What the bitmap shows missing. An acknowledgement that was overtaken shows what was, not what is.
  */
-static void find_lost(struct track *t, const struct wire_ack *ack, struct track_news *news)
+static void find_lost(struct track *t, const struct wire_ack *ack, int64_t now_ns,
+                      struct track_news *news)
 {
     if ((int32_t)(ack->arrived - t->heard) < 0)
         return;
@@ -233,13 +311,19 @@ static void find_lost(struct track *t, const struct wire_ack *ack, struct track_
     uint64_t psn = ack->sack_base > t->una ? ack->sack_base : t->una;
     for (; psn < ack->sack_base + 64 && psn < t->next; psn++) {
         struct track_packet *p = slot_of(t, psn);
-        const struct track_path *path = &t->path[p->path];
-        if (p->state != TRACK_FLIGHT ||
-            (int32_t)(path->arrived - 1 - p->path_seq) < path->tolerance)
+        if (p->state != TRACK_FLIGHT)
             continue;
+        bool passed = is_passed(&t->path[p->path], p);
+        if (!passed && !is_overdue(t, p)) {
+            leave_network(t, p);
+            continue;
+        }
         news->lost_packets++;
         news->lost_bytes += p->len;
-        lose(t, p);
+        if (passed)
+            lose(t, p);
+        else
+            give_up(t, p, now_ns);
     }
 }
 
@@ -260,17 +344,20 @@ enum err_code track_on_ack(struct track *t, const struct wire_ack *ack, int64_t 
         return err_set(err, ERR_INVALID, "the other side acknowledges packet %llu, %llu were sent",
                        (unsigned long long)ack->next_psn, (unsigned long long)t->next);
     *out = (struct track_news){.rtt_ns = -1};
-    hear_echo(t, ack, now_ns, out);
+    bool answers = hear_answer(t, ack);
+    hear_echo(t, ack, answers, now_ns, out);
     for (uint64_t psn = t->una; psn < ack->next_psn; psn++)
-        acknowledge(t, psn, out);
+        acknowledge(t, psn, now_ns, out);
     for (uint64_t bits = ack->sack; bits != 0; bits &= bits - 1) {
         uint64_t psn = ack->sack_base + (uint64_t)__builtin_ctzll(bits);
         if (psn >= t->una)
-            acknowledge(t, psn, out);
+            acknowledge(t, psn, now_ns, out);
     }
     while (t->una < t->next && slot_of(t, t->una)->state == TRACK_ACKED && t->una < ack->next_psn)
         t->una++;
-    find_lost(t, ack, out);
+    if (answers || out->acked_packets > 0)
+        t->asks = 0;
+    find_lost(t, ack, now_ns, out);
     return ERR_OK;
 }
 
@@ -293,15 +380,8 @@ static int64_t deadline_ns(const struct track *t, const struct track_path *path)
 
 static void end_timer(struct track *t, struct track_path *path, int64_t now_ns)
 {
-    struct track_packet *p = &t->slots[path->first];
-    if (path->timeouts == 0 || p->sent_ns >= path->timeout_ns) {
-        path->timeouts++;
-        path->timeout_ns = now_ns;
-    }
-    if (path->timeouts >= TRACK_BAD_TIMEOUTS)
-        path->bad_until_ns = now_ns + TRACK_BAD_NS;
     t->counters.timeouts++;
-    lose(t, p);
+    give_up(t, &t->slots[path->first], now_ns);
 }
 
 int track_on_tick(struct track *t, int64_t now_ns)
@@ -313,9 +393,30 @@ int track_on_tick(struct track *t, int64_t now_ns)
     return found;
 }
 
+/* Silence since the last transmission or question; twice as long after each in vain. */
+static int64_t ask_at_ns(const struct track *t)
+{
+    if (t->una == t->next || t->srtt_ns == 0)
+        return INT64_MAX;
+    int64_t since_ns = t->sent_ns > t->asked_ns ? t->sent_ns : t->asked_ns;
+    int64_t wait_ns = long_wait_ns(t) > 2 * t->srtt_ns ? long_wait_ns(t) : 2 * t->srtt_ns;
+    return since_ns + (wait_ns << (t->asks < ASK_DOUBLINGS ? t->asks : ASK_DOUBLINGS));
+}
+
+bool track_wants_ask(const struct track *t, int64_t now_ns)
+{
+    return ask_at_ns(t) <= now_ns;
+}
+
+void track_asked(struct track *t, int64_t now_ns)
+{
+    t->asked_ns = now_ns;
+    t->asks++;
+}
+
 int64_t track_deadline_ns(const struct track *t)
 {
-    int64_t first_ns = INT64_MAX;
+    int64_t first_ns = ask_at_ns(t);
     for (int i = 0; i < t->paths; i++) {
         int64_t ns = deadline_ns(t, &t->path[i]);
         first_ns = ns < first_ns ? ns : first_ns;

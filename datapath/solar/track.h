@@ -6,16 +6,23 @@
  * A packet is known by where its bytes stand (token and offset of a message in registered memory),
  * so a repair is sent from there again: nothing is copied or kept here.
  *
- * A packet counts as lost when a bitmap shows it missing and `tolerance` packets that were sent
- * after it on the same path have arrived, or when its timer ends. That some acknowledgement was
- * lost makes nothing lost. Paths (source ports) keep their order, different ones need not:
- * reordering between paths is never mistaken for loss. The tolerance of a path grows when a repair
- * turns out to have been for nothing (the other side says that it got a packet twice); then the
- * least timeout doubles too, up to track_set_patience(): the other side's process does not always
- * run.
+ * A packet counts as lost when a bitmap shows it missing and
+ * - `tolerance` packets that were sent after it on the same path have arrived, or
+ * - something arrived, on any path, that was sent more than a whole wait for an acknowledgement
+ *   after it (as RACK of RFC 8985 has it), or
+ * - its timer ends.
+ * That some acknowledgement was lost makes nothing lost. Paths (source ports) keep their order,
+ * different ones need not: what is less than a round trip apart on two paths proves nothing. The
+ * tolerance of a path grows when a repair turns out to have been for nothing (the other side says
+ * that it got a packet twice); then the least timeout doubles too, up to track_set_patience(): the
+ * other side's process does not always run.
  *
- * A path on which TRACK_BAD_TIMEOUTS timers ended in a row, with nothing arriving between, is left
- * out for TRACK_BAD_NS.
+ * Nothing follows the last packets: when all is silent for a wait, the other side is asked for an
+ * acknowledgement (WIRE_PROBE). Its answer tells that it had the question, and so that what is
+ * still missing was lost before. A process that does not run answers late, and loses nothing.
+ *
+ * A path on which TRACK_BAD_TIMEOUTS packets in a row were given up by time, with nothing arriving
+ * between, is left out for TRACK_BAD_NS.
  */
 
 #include <stdbool.h>
@@ -46,6 +53,7 @@ struct track_packet {
     uint16_t len;
     uint16_t next, prev; /* of its path's list, or of the lost ones */
     uint8_t path, attempt, state;
+    bool passed; /* by a later one of its path: not part of flight_bytes */
 };
 
 struct track_path {
@@ -64,14 +72,18 @@ struct track {
     struct track_packet *slots; /* borrowed; a power of two */
     uint64_t mask;
     uint64_t una, next;   /* all before una are acknowledged; next is not sent yet */
-    int64_t flight_bytes; /* payload in flight */
+    int64_t flight_bytes; /* payload in the network, as far as is known */
     uint16_t lost_first, lost_last;
     int paths, turn;
     int burst, run;  /* packets in a row on one path; how many the one in turn has had */
     int64_t srtt_ns; /* without the receiver's hold; 0: no sample yet */
     int64_t wait_ns, waitvar_ns; /* with it: what timers go by, as it may hold the next one too */
+    int64_t late_ns;             /* the longest that one of late took to be acknowledged */
     int64_t timeout_min_ns, patience_ns;
-    uint32_t heard; /* wire_ack.arrived of the newest acknowledgement */
+    uint32_t heard;            /* wire_ack.arrived of the newest acknowledgement */
+    int64_t sent_ns, asked_ns; /* when something, or the question, was sent last; 0 = never */
+    int64_t seen_ns;           /* when the newest that is known to have arrived was sent */
+    int asks;                  /* in a row without an answer */
     struct track_counters counters;
     struct track_path path[TRACK_PATHS_MAX];
 };
@@ -114,5 +126,9 @@ ERR_MUST_CHECK enum err_code track_on_ack(struct track *t, const struct wire_ack
 
 /* Finds the packets whose timer ended; returns how many. */
 int track_on_tick(struct track *t, int64_t now_ns);
-/* When track_on_tick() has something to do at the earliest; INT64_MAX = nothing is in flight. */
+/* Should the other side be asked for an acknowledgement now? */
+bool track_wants_ask(const struct track *t, int64_t now_ns);
+/* A WIRE_PROBE was sent, with this time's ticks. */
+void track_asked(struct track *t, int64_t now_ns);
+/* When one of the two has something to do at the earliest; INT64_MAX = nothing is in flight. */
 int64_t track_deadline_ns(const struct track *t);

@@ -63,7 +63,8 @@ enum wire_type {
     WIRE_READ,      /* request: id, offset = region of the responder; start.length bytes */
     WIRE_READ_DATA, /* id = start.immediate of the request, offset in what was asked for */
     WIRE_ACK,
-    WIRE_PROBE,  /* please acknowledge; carries the demand when WIRE_F_START is set */
+    WIRE_PROBE, /* please acknowledge, with echo_ticks of this; carries the demand when WIRE_F_START
+                   is set */
     WIRE_CREDIT, /* ack.credit_bytes and ack.weight_total alone */
     WIRE_NAK,    /* id = enum wire_nak, offset = the low 40 bits of the psn refused */
 };
@@ -97,7 +98,7 @@ struct wire_ack {
     uint64_t echo_psn;     /* the newest packet that arrived ... */
     uint8_t echo_attempt;  /* ... and which of its transmissions */
     bool echo_duplicate;   /* it had arrived before */
-    uint32_t echo_ticks;   /* its `sent_ticks` */
+    uint32_t echo_ticks;   /* its `sent_ticks`, or those of a probe that came after it */
     uint32_t hold_ns;      /* how long the receiver kept the echo */
     uint32_t queue_ns;     /* one-way delay of the echo above the least seen */
     uint32_t arrived;      /* packets of this direction that arrived, modulo 2^32 */

@@ -74,6 +74,20 @@ static void arm_timer(struct netsim *sim, uint32_t index)
     heap_push(&sim->heap, deadline_ns * 1000, NETSIM_TIMER, index);
 }
 
+static void ask(struct netsim *sim, uint32_t index)
+{
+    struct netsim_flow *flow = sim->flows[index];
+    int64_t now_ns = netsim_now_ns(sim);
+    struct wire_packet probe = {.type = WIRE_PROBE,
+                                .flags = WIRE_F_START,
+                                .path = track_next_path(&flow->track, now_ns),
+                                .sent_ticks = wire_ticks(now_ns)};
+    probe.start.length = (uint32_t)flow->params.bytes;
+    pump_announced(&flow->pump, (uint64_t)flow->params.bytes, now_ns);
+    track_asked(&flow->track, now_ns);
+    send_control(sim, index, false, &probe, sim->params.header_bytes + WIRE_START_SIZE);
+}
+
 /* One packet of the flow that the arbiter chose, or it is parked. */
 static void serve(struct netsim *sim, struct arbiter *a, uint32_t index)
 {
@@ -81,7 +95,6 @@ static void serve(struct netsim *sim, struct arbiter *a, uint32_t index)
     int64_t left = flow->params.bytes - (int64_t)flow->sent_offset, ready_ns;
     int64_t len = left < sim->params.payload_bytes ? left : sim->params.payload_bytes;
     const struct track_packet *p = NULL;
-    struct wire_packet probe = {.type = WIRE_PROBE, .flags = WIRE_F_START};
     switch (pump_next(&flow->pump, len, netsim_now_ns(sim), &ready_ns)) {
     case PUMP_NEW:
         p = pump_send(&flow->pump, TOKEN, flow->sent_offset, (uint16_t)len, netsim_now_ns(sim));
@@ -94,10 +107,7 @@ static void serve(struct netsim *sim, struct arbiter *a, uint32_t index)
         arbiter_sent(a, flow->entry, p->len + sim->params.header_bytes, 0, netsim_now_ns(sim));
         break;
     case PUMP_PROBE:
-        probe.path = track_next_path(&flow->track, netsim_now_ns(sim));
-        probe.start.length = (uint32_t)flow->params.bytes;
-        pump_announced(&flow->pump, (uint64_t)flow->params.bytes, netsim_now_ns(sim));
-        send_control(sim, index, false, &probe, sim->params.header_bytes + WIRE_START_SIZE);
+        ask(sim, index);
         return;
     case PUMP_WAIT:
         arbiter_park(a, flow->entry);
@@ -293,6 +303,9 @@ void netsim_on_packet(struct netsim *sim, const struct netfab_packet *packet)
         flow->back_path = packet->wire.path;
         credit_demand(sim->hosts[flow->params.dst].credit, flow->sender, packet->wire.start.length);
         grant(sim, flow->params.dst, NETSIM_NONE);
+        place_probed(&flow->place, packet->wire.sent_ticks);
+        if (place_wants_ack(&flow->place))
+            acknowledge(sim, index);
         break;
     case WIRE_WRITE:
     case WIRE_SEND:
@@ -318,6 +331,8 @@ void netsim_on_flow_event(struct netsim *sim, const struct heap_event *event)
         flow->timer_armed = false;
         if (pump_deadline_ns(&flow->pump) <= netsim_now_ns(sim)) {
             pump_on_tick(&flow->pump, netsim_now_ns(sim));
+            if (track_wants_ask(&flow->track, netsim_now_ns(sim)))
+                ask(sim, index);
             wake(sim, index);
         }
         arm_timer(sim, index);

@@ -139,6 +139,91 @@ static void a_timer_finds_the_last_packet(void **state)
     assert_int_equal(track_deadline_ns(&t), 12 * TIMEOUT_NS); /* doubled */
 }
 
+static struct track_news answer(uint64_t next_psn, int64_t asked_ns, int64_t now_ns)
+{
+    struct wire_ack a = {.next_psn = next_psn,
+                         .echo_psn = next_psn - 1,
+                         .echo_ticks = wire_ticks(asked_ns),
+                         .hold_ns = 12000};
+    struct track_news news;
+    assert_ok(track_on_ack(&t, &a, now_ns, &news, &err));
+    return news;
+}
+
+/* A wait of 5 us once: 15 us are a long one. */
+static void the_answer_to_a_question_finds_the_last_packets(void **state)
+{
+    (void)state;
+    start(1);
+    send_on(0, 4, 1000);
+    assert_int_equal(track_deadline_ns(&t), 1000 + 4 * TIMEOUT_NS); /* no wait is known yet */
+    ack(2, 0, 0, 6000);
+    assert_int_equal(track_deadline_ns(&t), 16000);
+    assert_false(track_wants_ask(&t, 15999));
+    assert_true(track_wants_ask(&t, 16000));
+    track_asked(&t, 16000);
+    struct track_news news = answer(2, 16000, 21000);
+    assert_int_equal(news.lost_packets, 2);
+    assert_int_equal(news.rtt_ns, -1); /* its hold is the silence, not the receiver's */
+    assert_int_equal(t.srtt_ns, 5000);
+    assert_int_equal(t.counters.timeouts, 0);
+    assert_int_equal(track_lost(&t)->psn, 2);
+}
+
+static void an_answer_to_no_question_proves_nothing(void **state)
+{
+    (void)state;
+    start(1);
+    send_on(0, 4, 1000);
+    ack(2, 0, 0, 6000);
+    track_asked(&t, 16000);
+    assert_int_equal(answer(2, 26000, 31000).lost_packets, 0);
+    assert_int_equal(answer(2, 10000, 31000).lost_packets, 0);
+}
+
+static void questions_in_vain_come_ever_less_often(void **state)
+{
+    (void)state;
+    start(1);
+    send_on(0, 4, 1000);
+    ack(2, 0, 0, 6000);
+    track_asked(&t, 16000);
+    assert_int_equal(track_deadline_ns(&t), 16000 + 2 * 15000);
+    track_asked(&t, 46000);
+    assert_int_equal(track_deadline_ns(&t), 46000 + 4 * 15000);
+    ack(3, 0, 0, 50000); /* it lives */
+    assert_int_equal(t.asks, 0);
+    ack(4, 0, 0, 50001);
+    assert_int_equal(track_deadline_ns(&t), INT64_MAX); /* nothing is in flight */
+}
+
+static void what_was_sent_a_long_wait_later_proves_a_loss_on_any_path(void **state)
+{
+    (void)state;
+    start(2);
+    send_on(0, 1, 1000);
+    ack(1, 0, 0, 6000);
+    send_on(0, 1, 7000);  /* 1 gets lost */
+    send_on(1, 1, 19000); /* 12 us later: no proof, 12.5 us are a long wait by then */
+    assert_int_equal(ack(1, 0, 4, 24000).lost_packets, 0);
+    send_on(1, 1, 23000);
+    assert_int_equal(ack(1, 0, 12, 28000).lost_packets, 1);
+    assert_int_equal(t.path[0].timeouts, 1); /* on trial, as after a timer */
+}
+
+static void a_packet_that_was_passed_leaves_the_window(void **state)
+{
+    (void)state;
+    start(1);
+    send_on(0, 3, 0);
+    assert_int_equal(ack(0, 0, 2, 10).lost_packets, 0);  /* 1 has arrived, 0 has not */
+    assert_int_equal(t.flight_bytes, LEN);               /* 2 alone */
+    assert_int_equal(ack(1, 0, 2, 20).acked_packets, 1); /* it was only late */
+    assert_int_equal(t.flight_bytes, LEN);
+    ack(3, 0, 0, 30);
+    assert_int_equal(t.flight_bytes, 0);
+}
+
 static void a_path_that_only_loses_is_left_out_for_a_while(void **state)
 {
     (void)state;
@@ -283,7 +368,7 @@ static void check_books(void)
 {
     int64_t flight = 0;
     for (uint64_t psn = t.una; psn < t.next; psn++)
-        if (track_slots[psn % SLOTS].state == TRACK_FLIGHT)
+        if (track_slots[psn % SLOTS].state == TRACK_FLIGHT && !track_slots[psn % SLOTS].passed)
             flight += track_slots[psn % SLOTS].len;
     assert_int_equal(flight, t.flight_bytes);
 }
@@ -622,6 +707,27 @@ static uint64_t transfer(struct net *n, uint64_t packets, int paths)
     return t.counters.sent + t.counters.resent;
 }
 
+static void a_probe_is_answered_with_its_own_ticks(void **state)
+{
+    (void)state;
+    start(1);
+    place_probed(&p, 77);
+    assert_false(place_wants_ack(&p)); /* there is nothing to tell of yet */
+    struct wire_packet w = {
+        .type = WIRE_WRITE, .flags = WIRE_F_START, .payload_len = LEN, .sent_ticks = 5};
+    w.start.length = 4 * LEN;
+    struct wire_ack a;
+    assert_int_equal(place_arrive(&p, &w, false, 1000), PLACE_NEW);
+    place_ack(&p, 2000, &a);
+    assert_int_equal(a.echo_ticks, 5);
+    place_probed(&p, 78);
+    assert_true(place_wants_ack(&p));
+    place_ack(&p, 9000, &a);
+    assert_int_equal(a.echo_ticks, 78);
+    assert_int_equal(a.echo_psn, 0);
+    assert_int_equal(a.hold_ns, 8000);
+}
+
 static struct net net_of(uint32_t loss)
 {
     return (struct net){.x = 11,
@@ -693,11 +799,17 @@ int main(void)
         cmocka_unit_test(arrivals_on_other_paths_make_nothing_lost),
         cmocka_unit_test(an_overtaken_acknowledgement_makes_nothing_lost),
         cmocka_unit_test(a_timer_finds_the_last_packet),
+        cmocka_unit_test(the_answer_to_a_question_finds_the_last_packets),
+        cmocka_unit_test(an_answer_to_no_question_proves_nothing),
+        cmocka_unit_test(questions_in_vain_come_ever_less_often),
+        cmocka_unit_test(what_was_sent_a_long_wait_later_proves_a_loss_on_any_path),
+        cmocka_unit_test(a_packet_that_was_passed_leaves_the_window),
         cmocka_unit_test(a_path_that_only_loses_is_left_out_for_a_while),
         cmocka_unit_test(where_all_paths_are_bad_all_are_used),
         cmocka_unit_test(a_repair_for_nothing_is_counted_and_learnt_from),
         cmocka_unit_test(patience_has_an_end),
         cmocka_unit_test(timers_go_by_the_receivers_hold_too),
+        cmocka_unit_test(a_probe_is_answered_with_its_own_ticks),
         cmocka_unit_test(a_burst_takes_one_path),
         cmocka_unit_test(the_window_of_slots_is_finite),
         cmocka_unit_test(acknowledgements_of_what_was_never_sent_are_refused),
