@@ -301,7 +301,8 @@ static bool log_begins(const struct evidence_job *job, size_t i)
 static bool read_trap(struct evidence_job *job, size_t i, struct slice text)
 {
     struct slice rest, lid, number, what, tail;
-    if (!slice_has(text, " Notice type:") || !slice_after(text, " num:", &rest))
+    if (!slice_has(text, "Received ") || !slice_has(text, " Notice type:") ||
+        !slice_after(text, " num:", &rest))
         return false;
     number = slice_word(&rest);
     if (!slice_split(rest, ')', &what, &tail) || !slice_skip(&what, "("))
@@ -310,10 +311,14 @@ static bool read_trap(struct evidence_job *job, size_t i, struct slice text)
         lid = slice_word(&lid);
     else
         lid = slice_of("");
-    if (lid.len > 0)
+    if (lid.len > 0 && slice_after(text, " Port ", &tail) && slice_has(text, " TID:")) {
+        tail = slice_word(&tail);
+        job_subject(job, "lid %.*s port %.*s", (int)lid.len, lid.at, (int)tail.len, tail.at);
+    } else if (lid.len > 0) {
         job_subject(job, "lid %.*s", (int)lid.len, lid.at);
-    else
+    } else {
         job_subject(job, "sm");
+    }
     put_number(job, i, "trap", number, "");
     put_finding(job, i, RULE_IB_WARNING, "trap %.*s: %.*s", (int)number.len, number.at,
                 (int)what.len, what.at);
@@ -347,21 +352,47 @@ static void read_event(struct evidence_job *job, size_t i, struct slice text)
     }
 }
 
+#define LOG_GAP_MAX 12 /* lines of one message: banners of sweeps, dumps of packets */
+
+/* A line between two of the log that goes on with a message: blank, a frame of stars, or what a
+ * message has below it. */
+static bool log_goes_on(const struct evidence_job *job, size_t i, size_t last)
+{
+    struct slice line = job_line(job, i);
+    if (line.len == 0)
+        return true;
+    if (i - last > LOG_GAP_MAX || job_is_prompt(job, i, NULL))
+        return false;
+    return line.at[0] == '*' || job->lines[i].indent > 0;
+}
+
+static void log_line(struct evidence_job *job, size_t i, struct slice text)
+{
+    struct slice rest;
+    if (!slice_after(text, ": ERR ", &rest)) {
+        read_event(job, i, text);
+        return;
+    }
+    struct slice code = slice_word(&rest);
+    code.len -= slice_ends(code, ":") ? 1 : 0;
+    job_subject(job, "sm error %.*s", (int)code.len, code.at);
+    put_text(job, i, "message", rest);
+    put_finding(job, i, RULE_SM_ERROR, "%.*s", (int)text.len, text.at);
+}
+
 static size_t log_read(struct evidence_job *job, size_t i)
 {
-    struct slice text, rest;
-    for (; log_row(job_line(job, i), &text); i++) {
-        if (!slice_after(text, ": ERR ", &rest)) {
-            read_event(job, i, text);
-            continue;
+    struct slice text;
+    size_t next = i;
+    for (; i < job->line_count; i++) {
+        if (log_row(job_line(job, i), &text)) {
+            log_line(job, i, text);
+            next = i + 1;
+        } else if (!log_goes_on(job, i, next)) {
+            break;
         }
-        struct slice code = slice_word(&rest);
-        code.len -= slice_ends(code, ":") ? 1 : 0;
-        job_subject(job, "sm error %.*s", (int)code.len, code.at);
-        put_text(job, i, "message", rest);
-        put_finding(job, i, RULE_SM_ERROR, "%.*s", (int)text.len, text.at);
     }
-    return i;
+    return next;
 }
 
 const struct evidence_reader reader_opensm_log = {

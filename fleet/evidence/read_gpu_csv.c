@@ -2,7 +2,7 @@
  * fleet/evidence/read_gpu_csv.c - nvidia-smi --query-gpu=... --format=csv.
  *
  * The head names the columns with their units ("memory.total [MiB]"); rows follow. Without a head
- * (noheader) nobody can tell what the columns are.
+ * (noheader) only the command tells what the columns are.
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +32,25 @@ static size_t fields_of(struct slice line, struct slice *out)
     return count;
 }
 
+/* What stands behind --query-gpu= in the command above, where it asks for no head. */
+static bool asked(const struct evidence_job *job, struct slice *columns)
+{
+    struct slice rest;
+    if (!slice_has(job->command, "noheader") || !slice_after(job->command, "--query-gpu=", &rest))
+        return false;
+    *columns = slice_word(&rest);
+    return columns->len > 0;
+}
+
+static bool begins_bare(const struct evidence_job *job, size_t i)
+{
+    struct slice columns, fields[COLUMNS_MAX];
+    if (i != job->command_line + 1 || !asked(job, &columns))
+        return false;
+    size_t wanted = fields_of(columns, fields);
+    return wanted > 1 && fields_of(job_line(job, i), fields) == wanted;
+}
+
 static bool begins(const struct evidence_job *job, size_t i)
 {
     static const char *const known[] = {
@@ -43,6 +62,8 @@ static bool begins(const struct evidence_job *job, size_t i)
     };
     struct slice fields[COLUMNS_MAX];
     size_t count = fields_of(job_line(job, i), fields), found = 0;
+    if (begins_bare(job, i))
+        return true;
     if (count < 2)
         return false;
     for (size_t f = 0; f < count; f++) {
@@ -115,8 +136,13 @@ static size_t read(struct evidence_job *job, size_t i)
 {
     struct table t;
     struct slice fields[COLUMNS_MAX];
-    read_head(job_line(job, i), &t);
-    for (i++; i < job->line_count && !job_stops(job, i, NULL); i++) {
+    struct slice columns;
+    if (begins_bare(job, i) && asked(job, &columns))
+        read_head(columns, &t);
+    else
+        read_head(job_line(job, i++), &t);
+    size_t first = i; /* without a head the first row begins the section */
+    for (; i < job->line_count && (i == first || !job_stops(job, i, NULL)); i++) {
         struct slice line = job_line(job, i);
         if (line.len == 0)
             break;

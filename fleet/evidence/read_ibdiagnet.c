@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "fleet/evidence/common.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules_logs.h"
 
@@ -11,6 +12,7 @@ static bool begins(const struct evidence_job *job, size_t i)
 {
     struct slice line = job_line(job, i);
     return slice_starts(line, "-I- Discovering") || slice_starts(line, "-I- Using port ") ||
+           slice_is(line, "Fabric Summary") ||
            (slice_starts(line, "-I- Stage ") && slice_has(line, "Warnings"));
 }
 
@@ -52,7 +54,7 @@ static void read_line(struct evidence_job *job, size_t i, struct slice line, str
 
 static size_t read(struct evidence_job *job, size_t i)
 {
-    struct slice stage = slice_of("Discovery");
+    struct slice stage = slice_of("Discovery"), key, value;
     for (; i < job->line_count && !job_is_prompt(job, i, NULL); i++) {
         struct slice line = job_line(job, i);
         if (line.len == 0)
@@ -64,6 +66,11 @@ static size_t read(struct evidence_job *job, size_t i)
             read_line(job, i, line, stage);
         } else if (job_stops(job, i, &reader_ibdiagnet)) {
             break;
+        } else if (slice_split(line, ':', &key, &value)) { /* "IB Switches    : 3" */
+            char name[EVIDENCE_NAME_MAX];
+            fact_name("", slice_trim(key), "", name);
+            job_subject(job, "fabric");
+            put_value(job, i, name[0] == '_' ? name + 1 : name, slice_trim(value), "");
         }
     }
     return i;

@@ -29,6 +29,17 @@ static const struct tlv tlvs[] = {
     {"IEEE 8021QAZ ETS Recommendation TLV", "ets_recommended", false, true},
     {"IEEE 8021QAZ PFC TLV", "pfc", false, true},
     {"IEEE 8021QAZ APP TLV", "app", false, true},
+    {"CEE DCBX TLV", "cee", false, true},
+};
+
+/* What the TLV of CEE (before 802.1Qaz) has in it. */
+static const struct {
+    const char *title, *group;
+} cee_parts[] = {
+    {"Control TLV:", "_control"},
+    {"Priority Groups TLV:", "_pg"},
+    {"Priority Flow Control TLV:", "_pfc"},
+    {"Application TLV:", "_app"},
 };
 
 static bool is_title(struct slice line)
@@ -59,6 +70,17 @@ static void put_tlv_row(struct evidence_job *job, size_t i, const char *prefix, 
     if (slice_after(line, "App#", &number) && slice_ends(number, ":")) {
         number.len--;
         snprintf(group, 24, "_%.*s", (int)(number.len < 8 ? number.len : 8), number.at);
+        return;
+    }
+    for (size_t k = 0; k < sizeof(cee_parts) / sizeof(cee_parts[0]); k++) {
+        if (slice_is(line, cee_parts[k].title)) {
+            snprintf(group, 24, "%s", cee_parts[k].group);
+            return;
+        }
+    }
+    if (group[0] != '\0' && slice_has(line, "nabled, ") && !slice_has(line, ":")) {
+        snprintf(name, sizeof(name), "%.60s%s_state", prefix, group);
+        put_text(job, i, name, line); /* "Enabled, Not Willing, No Error" */
         return;
     }
     if (!slice_split(line, ':', &key, &value) || slice_trim(value).len == 0)

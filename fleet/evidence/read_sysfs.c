@@ -204,11 +204,28 @@ static bool is_loop(const struct evidence_job *job)
            (job_command_has(job, "cd ") || job_command_has(job, "for "));
 }
 
+/* The one line below "cat /sys/class/infiniband/mlx5_0/tc/1/traffic_class". */
+static bool cat_row(const struct evidence_job *job, size_t i, struct place *place)
+{
+    struct slice rest = job->command, word = slice_word(&rest), path;
+    if (slice_is(word, "sudo"))
+        word = slice_word(&rest);
+    path = slice_word(&rest);
+    if (!slice_is(word, "cat") || rest.len > 0 || !slice_starts(path, "/sys/") ||
+        i != job->command_line + 1)
+        return false;
+    struct slice line = job_line(job, i);
+    return read_path(path, place) && place->name.len > 0 &&
+           (number_read(line).kind != NUMBER_NONE || slice_has(line, "tclass=")) &&
+           (job_is_blank(job, i + 1) || job_is_prompt(job, i + 1, NULL));
+}
+
 static bool begins(const struct evidence_job *job, size_t i)
 {
     struct slice line = job_line(job, i), name, value;
     struct place place;
-    if (path_row(line, &place, &value) || header_row(line, &name) || dash_row(line, &name, &value))
+    if (path_row(line, &place, &value) || header_row(line, &name) ||
+        dash_row(line, &name, &value) || cat_row(job, i, &place))
         return true;
     return name_row(line, &name, &value) && (is_rdma_name(name) || is_loop(job));
 }
@@ -372,7 +389,12 @@ static size_t read(struct evidence_job *job, size_t i)
         struct slice line = job_line(job, i);
         if (line.len == 0)
             continue;
-        if (header_row(line, &path)) {
+        if (cat_row(job, i, &place)) {
+            struct slice number = line;
+            if (slice_after(line, "tclass=", &value)) /* "Global tclass=106" */
+                number = slice_word(&value);
+            put_at(job, i, &place, place.name, number, &states);
+        } else if (header_row(line, &path)) {
             if (!read_path(path, &place))
                 (void)short_path(path, &place);
             if (i + 1 < job->line_count && !header_row(job_line(job, i + 1), &path) &&

@@ -88,6 +88,18 @@ static const struct expected_file texts[] = {
         "Jan 12 09:54:12 100012 [4537A700] 0x02 -> SUBNET UP\n"
         "Jan 12 10:11:44 918273 [45B7B700] 0x01 -> log_trap_info: Received Generic Notice type:1 "
         "num:128 (Link state change) Producer:2 (Switch) from LID:5 TID:0x0000001400000028\n"
+        "Jan 12 10:11:44 918300 [45B7B700] 0x02 -> log_notice: Reporting Generic Notice type:1 "
+        "num:128 (Link state change) from LID:5 GID:fe80::20:0\n"
+        "Jan 12 10:11:44 918400 [45B7B700] 0x02 -> do_sweep:\n"
+        "\n"
+        "*********************** HEAVY SWEEP START ************************\n"
+        "\n"
+        "Jan 12 10:11:45 118273 [45B7B700] 0x01 -> log_rcv_cb_error: ERR 3111: Received MAD with "
+        "error status = 0x1C\n"
+        "\t\t\tSubnGetResp(PortInfo), attr_mod 0x30000001, TID 0x1d2c\n"
+        "Jan 12 10:11:45 218273 [45B7B700] 0x01 -> log_trap_info: Received Generic Notice type:1 "
+        "num:129 (Local Link integrity threshold reached) Producer:1 (Channel Adapter) from "
+        "LID:9 Port 1 TID:0x0000000000000002\n"
         "Jan 12 10:11:46 318273 [44378700] 0x02 -> drop_mgr_remove_port: Removed port with "
         "GUID:0x0002c9030002fb05 LID range [3, 3] of node:n3 HCA-1\n"
         "Jan 12 10:11:49 828273 [44378700] 0x80 -> Errors during initialization\n",
@@ -97,10 +109,14 @@ static const struct expected_file texts[] = {
          {"sm", "subnet", "up", 0},
          {"lid 5", "trap", "128", 0}},
         {{"subnet-check-warning", "lid 5", 1},
+         {"subnet-manager-error", "sm error 3111", 1},
+         {"subnet-check-warning", "lid 9 port 1", 1},
          {"subnet-check-warning", "port 0x0002c9030002fb05", 1},
          {"subnet-manager-error", "sm", 1}},
     },
     {
+        "Fabric Summary\n"
+        "Total Nodes             : 15\n"
         "-I- Discovering ... 42 nodes (4 Switches & 38 CA-s) discovered.\n"
         "---------------------------------------------\n"
         "Port Counters\n"
@@ -113,7 +129,9 @@ static const struct expected_file texts[] = {
         "-I- Discovery                 0          0         \n"
         "-I- Port Counters             1          1         \n",
         "opensm",
-        {{"stage Discovery", "errors", "0", 0}, {"stage Port Counters", "warnings", "1", 0}},
+        {{"fabric", "total_nodes", "15", 0},
+         {"stage Discovery", "errors", "0", 0},
+         {"stage Port Counters", "warnings", "1", 0}},
         {{"subnet-check-failed", "stage Port Counters", 2},
          {"subnet-check-warning", "stage Port Counters", 1}},
     },

@@ -186,6 +186,128 @@ static const struct expected_file texts[] = {
         {{"firmware", "device_type", "ConnectX6DX", 0}},
         {{"tool-failed", "firmware", 1}},
     },
+    {
+        "$ niccli --dev 1 qos --ets --show\n"
+        "IEEE 8021QAZ ETS Configuration TLV:\n"
+        "         PRIO_MAP: 0:0 3:1 7:2\n"
+        "         TC Bandwidth: 50% 50% 0%\n"
+        "         TSA_MAP: 0:ets 1:ets 2:strict\n"
+        "IEEE 8021QAZ PFC TLV:\n"
+        "         PFC enabled: 4\n"
+        "IEEE 8021QAZ APP TLV:\n"
+        "         APP#0:\n"
+        "          Priority: 3\n"
+        "          Sel: 5\n"
+        "          DSCP: 26\n"
+        "\n"
+        "         APP#1:\n"
+        "          Priority: 3\n"
+        "          Sel: 3\n"
+        "          UDP or DCCP: 4791\n"
+        "\n"
+        "TC Rate Limit: 100% 100% 100% 0% 0% 0% 0% 0%\n",
+        "dcb",
+        {{"netdev prio 3", "prio-tc", "1", 0},
+         {"netdev tc 1", "tc-bw", "50", 0},
+         {"netdev tc 2", "tc-tsa", "strict", 0},
+         {"netdev prio 4", "prio-pfc", "on", 0},
+         {"netdev prio 3", "prio-pfc", "off", 0},
+         {"netdev dscp 26", "prio", "3", 0},
+         {"netdev app 4791", "prio", "3", 0},
+         {"netdev tc 2", "tc-rate-limit", "100", 0}},
+        {{"roce-without-pfc", "netdev", 1}},
+    },
+    {
+        "Command:        Get Config\n"
+        "Feature:        Priority Flow Control\n"
+        "Port:           eth3\n"
+        "Enable:         true\n"
+        "pfcup:          0 0 0 1 0 0 0 0 \n",
+        "dcb",
+        {{"netdev eth3", "dcbtool_enable", "true", 0},
+         {"netdev eth3 prio 3", "prio-pfc", "on", 0},
+         {"netdev eth3 prio 0", "prio-pfc", "off", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "$ lldptool -t -n -i eth3\n"
+        "Chassis ID TLV\n"
+        "\tMAC: 00:00:5e:00:53:01\n"
+        "CEE DCBX TLV\n"
+        "\tPriority Groups TLV:\n"
+        "\t  PGID Percentages: 0:20% 1:10% 2:40%\n"
+        "\tPriority Flow Control TLV:\n"
+        "\t  Enabled, Not Willing, No Error\n"
+        "\t  PFC enabled priorities: 2, 3, 4, 6\n"
+        "End of LLDPDU TLV\n",
+        "lldp",
+        {{"netdev eth3", "neighbour_cee_pg_pgid_percentages", "0:20% 1:10% 2:40%", 0},
+         {"netdev eth3", "neighbour_cee_pfc_state", "Enabled, Not Willing, No Error", 0},
+         {"netdev eth3", "neighbour_cee_pfc_pfc_enabled_priorities", "2, 3, 4, 6", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "$ cat /sys/class/net/ens1f0/ecn/roce_np/enable/3\n"
+        "1\n"
+        "$ cat /sys/class/infiniband/mlx5_0/tc/1/traffic_class\n"
+        "Global tclass=106\n",
+        "sysfs-counters",
+        {{"netdev ens1f0 prio 3", "roce_np_enable", "1", 0},
+         {"rdma mlx5_0", "traffic_class", "106", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "$ cma_roce_tos -d mlx5_0\n"
+        "106\n"
+        "$ cma_roce_mode -d mlx5_0 -p 1\n"
+        "RoCE v2\n",
+        "rdma-tool",
+        {{"rdma mlx5_0", "cma_tos", "106", 0}, {"rdma mlx5_0", "cma_roce_mode", "RoCE v2", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "$ nvidia-smi --query-gpu=index,memory.used,ecc.errors.uncorrected.volatile.total "
+        "--format=csv,noheader,nounits\n"
+        "0, 10, 0\n"
+        "1, 71000, 2\n",
+        "nvidia-smi",
+        {{"gpu 0", "fb_memory_usage.used", "10", 0}, {"gpu 1", "fb_memory_usage.used", "71000", 0}},
+        {{"gpu-ecc-uncorrected", "gpu 1", 1}},
+    },
+    {
+        "# gpu   pwr gtemp mtemp    sm dbecc\n"
+        "# Idx     W     C     C     %  errs\n"
+        "    0    43    35    33     0     0\n"
+        "    1   299    81     -   100     2\n",
+        "nvidia-smi",
+        {{"gpu 0", "pwr", "43", 0}, {"gpu 1", "mtemp", "?", 0}, {"gpu 1", "sm", "100", 0}},
+        {{"gpu-ecc-uncorrected", "gpu 1", 1}},
+    },
+    {
+        "# gpu         pid   type     sm    command\n"
+        "# Idx           #    C/G      %    name\n"
+        "    0    1543321     C     97    python3\n"
+        "    1          -     -      -    -\n",
+        "nvidia-smi",
+        {{"gpu 0 process 1543321", "sm", "97", 0}, {"gpu 1", "sm", "?", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "<system version=\"1\">\n"
+        "  <pci busid=\"0000:0c:00.0\" class=\"0x020700\" link_speed=\"8.0 GT/s PCIe\" "
+        "link_width=\"8\">\n"
+        "    <nic>\n"
+        "      <net name=\"mlx5_0\" dev=\"0\" speed=\"200000\" port=\"1\" gdr=\"0\"/>\n"
+        "    </nic>\n"
+        "  </pci>\n"
+        "</system>\n",
+        "nccl-log",
+        {{"pci 0000:0c:00.0", "pcie_speed", "8.0", 0},
+         {"pci 0000:0c:00.0", "pcie_width", "8", 0},
+         {"rdma mlx5_0", "speed", "200000", 0},
+         {"rdma mlx5_0", "pci", "0000:0c:00.0", 0}},
+        {{"nccl-gdr-off", "rdma mlx5_0", 1}},
+    },
 };
 
 static void each_text_says_what_it_says(void **unused)
