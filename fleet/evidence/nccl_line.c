@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fleet/evidence/mlx5_cqe.h"
 #include "fleet/evidence/rules_logs.h"
 
 #define CUT_TEXT_MAX 200
@@ -390,6 +391,13 @@ static bool read_other(struct evidence_job *job, size_t i, struct slice line,
 bool nccl_line_read(struct evidence_job *job, size_t i, struct nccl_seen *seen)
 {
     struct slice text, line = tag_skip(job_line(job, i));
+    if (mlx5_cqe_begins(job, i)) {
+        (void)mlx5_cqe_read(job, i);
+        seen->network = true;
+        return true;
+    }
+    if (mlx5_cqe_row(line))
+        return true;
     if (slice_after(line, " NCCL WARN ", &text) || slice_after(line, " NCCL ERROR ", &text)) {
         set_subject(job, line);
         read_warning(job, i, text, seen);

@@ -37,7 +37,8 @@ static void end_port(struct evidence_job *job, struct device *d)
         return;
     if (d->state.len > 0)
         judge_port(job, d->state_line, d->state, d->physical);
-    if (d->is_ethernet && !d->is_software && d->active_mtu > 0)
+    bool up = d->state.len == 0 || slice_has(d->state, "ACTIVE"); /* else no MTU is in use */
+    if (up && d->is_ethernet && !d->is_software && d->active_mtu > 0)
         judge_mtu(job, d->mtu_line, d->active_mtu, d->max_mtu);
     d->in_port = d->is_ethernet = false;
     d->active_mtu = d->max_mtu = 0;

@@ -152,7 +152,11 @@ const struct evidence_reader reader_ib_dump = {
  * "perfquery: iberror: failed: ...", "-E- Failed to open device: ..." of ibswinfo. */
 static bool is_failure(struct slice line)
 {
-    return slice_starts(line, "ibwarn: [") || slice_has(line, ": iberror: ") ||
+    /* With -d the library tells all it does in the same form. */
+    bool warned =
+        slice_starts(line, "ibwarn: [") && (slice_has(line, "fail") || slice_has(line, "can't") ||
+                                            slice_has(line, "rror") || slice_has(line, " not "));
+    return warned || slice_has(line, ": iberror: ") ||
            slice_starts(line, "-E- Failed to open device") ||
            slice_starts(line, "Error: unable to access device") ||
            slice_starts(line, "Failed to open IB device");
@@ -177,3 +181,23 @@ static size_t failure_read(struct evidence_job *job, size_t i)
 
 const struct evidence_reader reader_ib_failure = {
     .kind = "opensm", .tool = "infiniband-diags", .begins = failure_begins, .read = failure_read};
+
+/* ibv_devinfo and ibv_devices without a device. */
+static bool verbs_begins(const struct evidence_job *job, size_t i)
+{
+    struct slice line = job_line(job, i);
+    return slice_is(line, "No IB devices found") ||
+           slice_starts(line, "Failed to get IB devices list");
+}
+
+static size_t verbs_read(struct evidence_job *job, size_t i)
+{
+    struct slice line = job_line(job, i);
+    job_subject(job, "host");
+    put_text(job, i, "failure", line);
+    put_finding(job, i, RULE_TOOL_FAILED, "%.*s", (int)(line.len < 200 ? line.len : 200), line.at);
+    return i + 1;
+}
+
+const struct evidence_reader reader_verbs_failure = {
+    .kind = "ibv_devinfo", .tool = "ibv_devinfo", .begins = verbs_begins, .read = verbs_read};

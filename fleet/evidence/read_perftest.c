@@ -54,6 +54,21 @@ static bool is_failure(struct slice line)
         "Failed to create QP",
         "Couldn't get context for the device",
         "Event: RDMA_CM_EVENT_", /* below "RDMA CM event error:" */
+        "ethernet_read_keys: Couldn't",
+        "ethernet_write_keys: Couldn't",
+        "Unable to read to socket",
+        "Unable to write to socket",
+        "Failed to exchange data between",
+        "Unable to Connect the HCA",
+        "Unable to open file descriptor for socket",
+        "Unable to init the socket connection",
+        "Unable to create QP",
+        "Couldn't create IB resources",
+        "failed to create mr",
+        "Failed to create MR",
+        "Couldn't set the link layer",
+        "Failed to handle RDMA CM event",
+        "Failed to connect RDMA CM event",
     };
     if (slice_starts(line, "IB device ") && slice_ends(line, "not found"))
         return true;
@@ -132,8 +147,13 @@ static bool read_row(struct evidence_job *job, size_t i, const struct run *run)
         !slice_uint(words[1], &iterations))
         return false;
     job_subject(job, "run %llu", (unsigned long long)bytes);
-    for (size_t k = 1; k < n; k++)
-        put_number(job, i, run->columns[k].name, words[k], run->columns[k].unit);
+    for (size_t k = 1; k < n; k++) {
+        /* With a duration (-D) nobody measures the peak, and 0.00 stands in its place. */
+        if (strcmp(run->columns[k].name, "bw_peak") == 0 && slice_is(words[k], "0.00"))
+            put_unknown(job, i, run->columns[k].name);
+        else
+            put_number(job, i, run->columns[k].name, words[k], run->columns[k].unit);
+    }
     job_subject(job, "run");
     return true;
 }

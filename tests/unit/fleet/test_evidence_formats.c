@@ -334,7 +334,7 @@ static const struct expected_file texts[] = {
             {"run", "bw_average", NULL, 0},
         },
         {
-            {"run-failed", "run", 1},
+            {"run-failed", "run", 2},
         },
     },
     {

@@ -257,6 +257,74 @@ static const struct expected_file texts[] = {
         {{NULL, NULL, 0}},
     },
     {
+        "ethernet_read_keys: Couldn't read remote address\n"
+        " Unable to read to socket/rdma_cm\n"
+        "Failed to exchange data between server and clients\n",
+        "perftest",
+        {{NULL, NULL, NULL, 0}},
+        {{"run-failed", "run", 3}},
+    },
+    {
+        " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+        " 65536      11345600         0.00               396.52             0.756303\n",
+        "perftest",
+        {{"run 65536", "bw_peak", "?", 0}, {"run 65536", "bw_average", "396.52", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
+        "cma event RDMA_CM_EVENT_ADDR_ERROR, error -19\n"
+        "waiting for addr/route resolution state 1\n"
+        "cq completion failed status 5\n",
+        "perftest",
+        {{"run", "cm_event", "ADDR_ERROR", 0},
+         {"run", "error", "-19", 0},
+         {"run", "error", "5", 1}},
+        {{"run-failed", "run", 2}},
+    },
+    {
+        "mlx5: n1: got completion with error:\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00008813 08000213 0008f5d2\n"
+        " Completion with error at client\n"
+        " Failed status 10: wr_id 0 syndrom 0x88\n",
+        "perftest",
+        {{"host n1", "syndrome", "19", 0}, {"host n1", "vendor_syndrome", "136", 0}},
+        {{"completion-error", "host n1", 1}, {"run-failed", "run", 1}},
+    },
+    {
+        "mlx5: n1: got completion with error:\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00008115 08000213 0008f5d2\n"
+        "n1:9:13 [4] p.c:16 NCCL WARN NET/IB : Got completion from peer 192.0.2.5<4> with "
+        "status=12 opcode=0 len=0 vendor err 129 (Send)\n",
+        "nccl-log",
+        {{"host n1", "syndrome", "21", 0}, {"peer 192.0.2.5", "completion_status", "12", 0}},
+        {{"completion-error", "host n1", 1}, {"nccl-transport-retry", "peer 192.0.2.5", 1}},
+    },
+    {
+        "No IB devices found\n",
+        "ibv_devinfo",
+        {{"host", "failure", "No IB devices found", 0}},
+        {{"tool-failed", "host", 1}},
+    },
+    {
+        "hca_id:\trocep175s0f0\n"
+        "\ttransport:\t\tInfiniBand (0)\n"
+        "\t\tport:\t1\n"
+        "\t\t\tstate:\t\tPORT_DOWN (1)\n"
+        "\t\t\tmax_mtu:\t4096 (5)\n"
+        "\t\t\tactive_mtu:\t1024 (3)\n"
+        "\t\t\tlink_layer:\tEthernet\n"
+        "\t\t\tphys_state:\tDISABLED (3)\n",
+        "ibv_devinfo",
+        {{"port rocep175s0f0/1", "active_mtu", "1024", 0}},
+        {{"port-disabled", "port rocep175s0f0/1", 1}}, /* no MTU of a port that is down */
+    },
+    {
         "$ cma_roce_tos -d mlx5_0\n"
         "106\n"
         "$ cma_roce_mode -d mlx5_0 -p 1\n"
