@@ -19,7 +19,7 @@ struct collect {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool stop, abandoned;
+    bool stop, ended, abandoned; /* ended: the thread touches nothing any more */
     /* of the thread */
     struct telemetry_batch batch;
     size_t taken, wanted; /* samples of the batch */
@@ -268,6 +268,10 @@ static void *run(void *arg)
             next_ns = clock->mono_ns(clock) + c->config.interval_ns;
     }
     finish(c);
+    pthread_mutex_lock(&c->lock);
+    c->ended = true;
+    pthread_cond_signal(&c->changed);
+    pthread_mutex_unlock(&c->lock);
     return NULL;
 }
 
@@ -329,22 +333,25 @@ enum err_code collect_new(const struct collect_config *config, struct collect **
 void collect_free(struct collect *c)
 {
     struct timespec until;
+    int late = 0;
     if (c == NULL)
         return;
-    pthread_mutex_lock(&c->lock);
-    c->stop = true;
-    pthread_cond_signal(&c->changed);
-    pthread_mutex_unlock(&c->lock);
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += COLLECT_STOP_MS * NS_PER_MS;
     until.tv_sec += until.tv_nsec / NS_PER_S;
     until.tv_nsec %= NS_PER_S;
-    if (pthread_clockjoin_np(c->thread, NULL, CLOCK_MONOTONIC, &until) == 0) {
-        release(c);
+    pthread_mutex_lock(&c->lock);
+    c->stop = true;
+    pthread_cond_signal(&c->changed);
+    while (!c->ended && late == 0)
+        late = pthread_cond_timedwait(&c->changed, &c->lock, &until);
+    c->abandoned = !c->ended; /* it hangs in a device; what it holds goes with the process */
+    bool abandoned = c->abandoned;
+    pthread_mutex_unlock(&c->lock);
+    if (abandoned) {
+        pthread_detach(c->thread);
         return;
     }
-    pthread_mutex_lock(&c->lock);
-    c->abandoned = true; /* it hangs in a device; what it holds goes with the process */
-    pthread_mutex_unlock(&c->lock);
-    pthread_detach(c->thread);
+    pthread_join(c->thread, NULL);
+    release(c);
 }

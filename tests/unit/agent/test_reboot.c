@@ -4,6 +4,7 @@
  */
 #include "tests/unit/agent/agent_site.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "agent/reboot.h"
@@ -358,13 +359,30 @@ static void more_devices_than_are_reloaded_wait_for_a_boot(void **state)
 /* An agent ------------------------------------------------------------------------------------ */
 
 static atomic_int users_now, reboots, reloads, reload_fails;
+static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static char asked[PORT_ID_SIZE], reloaded[PORT_ID_SIZE]; /* devices, last */
+
+static void note_device(char *last, const char *device)
+{
+    pthread_mutex_lock(&device_lock);
+    snprintf(last, PORT_ID_SIZE, "%s", device);
+    pthread_mutex_unlock(&device_lock);
+}
+
+static void assert_device(const char *last, const char *wanted)
+{
+    char device[PORT_ID_SIZE];
+    pthread_mutex_lock(&device_lock);
+    memcpy(device, last, sizeof(device));
+    pthread_mutex_unlock(&device_lock);
+    assert_string_equal(device, wanted);
+}
 
 static enum err_code count_users(void *arg, const char *device, int *out_count, struct err *err)
 {
     (void)arg;
     if (device != NULL)
-        snprintf(asked, sizeof(asked), "%s", device);
+        note_device(asked, device);
     int count = atomic_load(&users_now);
     if (count < 0)
         return err_set(err, ERR_IO, "the kernel does not say");
@@ -383,7 +401,7 @@ static enum err_code count_reboot(void *arg, struct err *err)
 static enum err_code count_reload(void *arg, const char *device, struct err *err)
 {
     (void)arg;
-    snprintf(reloaded, sizeof(reloaded), "%s", device);
+    note_device(reloaded, device);
     atomic_fetch_add(&reloads, 1);
     return atomic_load(&reload_fails) ? err_set(err, ERR_IO, "the driver says no") : ERR_OK;
 }
@@ -493,7 +511,8 @@ static void begin_site(struct site *site, const struct agent_reboot *how)
     atomic_store(&reboots, 0);
     atomic_store(&reloads, 0);
     atomic_store(&reload_fails, 0);
-    asked[0] = reloaded[0] = '\0';
+    note_device(asked, "");
+    note_device(reloaded, "");
 }
 
 static const struct row no_roce[] = {
@@ -522,13 +541,13 @@ static void an_agent_reloads_just_the_device_that_waits(void **state)
     send_approval(&site, no_roce, 1, digest);
     turn(&site, 300);
     assert_int_equal(atomic_load(&reloads), 0); /* not under programs */
-    assert_string_equal(asked, "sim.1");
+    assert_device(asked, "sim.1");
     atomic_store(&users_now, 0);
     for (int i = 0; i < 100 && atomic_load(&reloads) == 0; i++)
         turn(&site, 50);
     turn(&site, 300);
     assert_int_equal(atomic_load(&reloads), 1);
-    assert_string_equal(reloaded, "sim.1");
+    assert_device(reloaded, "sim.1");
     assert_int_equal(atomic_load(&reboots), 0);
     assert_null(json_object_get(site.inventory, "reboot")); /* nothing waits any more */
     site_close(&site);

@@ -191,7 +191,7 @@ static void threads_that_are_out_are_counted(void **state)
     OWN(aside) struct aside *aside = NULL;
     assert_ok(aside_new(&aside, &err));
     for (int i = 0; i < ASIDE_STUCK_MAX; i++) {
-        struct aside_job job = job_of(3000, NULL);
+        struct aside_job job = job_of(60000, NULL); /* longer than all of them take to begin */
         snprintf(key, sizeof(key), "d%d", i);
         assert_fails(aside_run(aside, key, &job, 1, &err), ERR_UNAVAILABLE);
     }
