@@ -34,7 +34,7 @@ FACTS = {
     "host.file": ("/etc/stellar/env", "variables", "any kernel", "knobs_port.sh",
                   "file: a shell that sources it has the variables"),
     "devlink.param": ("devlink PARAM_SET", "of the parameter", "mlx5, bnxt, ice, and others with parameters",
-                      "knobs_device.sh", "param: a boolean that is false"),
+                      "agent_reload.py", "approved, the driver is reloaded and has it"),
     "link.mtu": ("rtnetlink IFLA_MTU", "bytes", "all", "dp_selftest.sh", "mtu"),
     "link.coalesce": ("ethtool netlink COALESCE_SET", "us, frames", "most NICs, each its own part of it",
                       "knobs_port.sh", "coalesce: ethtool shows the time"),
