@@ -118,6 +118,8 @@ static void judge_counter(struct evidence_job *job, size_t line, const struct co
         put_finding(job, line, RULE_SEND_DISCARDS, "%s is %s", counter->name, number->text);
     else if (counter->class == COUNTER_RDMA_RETRY && number->value > 0)
         put_finding(job, line, RULE_RDMA_RETRIES, "%s is %s", counter->name, number->text);
+    else if (counter->class == COUNTER_RDMA_LOSS && number->value > 0)
+        put_finding(job, line, RULE_RDMA_LOSS, "%s is %s", counter->name, number->text);
 }
 
 bool put_rdma_counter(struct evidence_job *job, size_t line, struct slice name, struct slice value)

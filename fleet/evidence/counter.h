@@ -25,6 +25,7 @@ enum counter_class {
     COUNTER_IB_DISCARD, /* a port that could not send */
     COUNTER_RDMA,       /* of an RDMA port, a QP or a device */
     COUNTER_RDMA_RETRY, /* something was sent again, or given up */
+    COUNTER_RDMA_LOSS,  /* packets did not arrive */
     COUNTER_STORM,      /* pause storms, by the device's own watch */
     COUNTER_LINK_DOWN,
     COUNTER_PCI_ERROR,

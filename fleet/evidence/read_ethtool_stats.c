@@ -79,7 +79,8 @@ static bool known_row(struct slice line)
     if (!split_row(line, &name, &value, &queue) || !counter_find(name, &counter))
         return false;
     return number_read(value).kind == NUMBER_INTEGER && counter.width == 0 &&
-           counter.class != COUNTER_RDMA && counter.class != COUNTER_RDMA_RETRY;
+           counter.class != COUNTER_RDMA && counter.class != COUNTER_RDMA_RETRY &&
+           counter.class != COUNTER_RDMA_LOSS;
 }
 
 static bool any_row(struct slice line)

@@ -149,8 +149,10 @@ static void read_second(struct evidence_job *job, size_t i, const struct slice *
     gpu_put(job, i, "fan_speed", fan);
     gpu_put(job, i, "temperature.gpu_current_temp", temp);
     gpu_put(job, i, "performance_state", state);
-    if (slice_is(fan, "ERR!") || slice_is(temp, "ERR!"))
+    if (slice_is(temp, "ERR!"))
         put_finding(job, i, RULE_GPU_LOST, "the table shows ERR!");
+    else if (slice_is(fan, "ERR!")) /* the rest of the GPU answers */
+        put_finding(job, i, RULE_GPU_FAN, "the table shows ERR! for the fan");
     rest = slice_trim(rest);
     if (slice_has(rest, "W /"))
         put_pair(job, i, rest, "gpu_power_readings.power_draw",

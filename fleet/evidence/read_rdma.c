@@ -194,6 +194,32 @@ static void put_pair(struct evidence_job *job, const struct token *key, const st
         (void)put_rdma_counter(job, value->line, key->text, text);
 }
 
+/* "Optional-set: cc_rx_ce_pkts 7 cc_tx_cnp_pkts 5" are counters as others; without numbers they are
+ * names. */
+static void read_optional(struct evidence_job *job, struct tokens *t)
+{
+    struct slice words[3];
+    size_t n = slice_words(t->rest, words, 3);
+    if (n >= 2 && number_read(words[1]).kind != NUMBER_NONE)
+        return;
+    put_text(job, t->line, "optional_counters", slice_trim(t->rest));
+    t->rest.len = 0;
+}
+
+/* "qp auto on", "qp auto type off" of statistic mode. */
+static void read_auto(struct evidence_job *job, struct tokens *t)
+{
+    struct token word;
+    const char *name = "qp_auto";
+    if (next(t, &word) && slice_is(word.text, "type")) {
+        name = "qp_auto_type";
+        if (!next(t, &word))
+            return;
+    }
+    if (word.text.len > 0)
+        put_text(job, word.line, name, word.text);
+}
+
 static size_t read_row(struct evidence_job *job, size_t i)
 {
     struct slice device, rest, state = {.at = "", .len = 0}, physical = state;
@@ -207,6 +233,10 @@ static size_t read_row(struct evidence_job *job, size_t i)
     while (next(&t, &key)) {
         if (slice_is(key.text, "caps:")) /* "caps: <A, B, C>", maybe over several lines */
             break;
+        if (slice_is(key.text, "Optional-set:")) {
+            read_optional(job, &t);
+            continue;
+        }
         size_t at = t.line;
         struct slice left = t.rest;
         if (!next(&t, &value)) {
@@ -214,6 +244,12 @@ static size_t read_row(struct evidence_job *job, size_t i)
             t.rest = left;
             break;
         }
+        if (slice_is(key.text, "qp") && slice_is(value.text, "auto")) {
+            read_auto(job, &t);
+            continue;
+        }
+        if (slice_skip(&key.text, "<")) /* "<qp-type RC>" */
+            value.text.len -= slice_ends(value.text, ">") ? 1 : 0;
         if (first)
             deepen(job, key.text, value.text);
         first = false;

@@ -194,8 +194,9 @@ static bool dash_row(struct slice line, struct slice *name, struct slice *value)
 static bool is_rdma_name(struct slice name)
 {
     struct counter counter;
-    return counter_find(name, &counter) && (counter.width > 0 || counter.class == COUNTER_RDMA ||
-                                            counter.class == COUNTER_RDMA_RETRY);
+    return counter_find(name, &counter) &&
+           (counter.width > 0 || counter.class == COUNTER_RDMA ||
+            counter.class == COUNTER_RDMA_RETRY || counter.class == COUNTER_RDMA_LOSS);
 }
 
 static bool is_loop(const struct evidence_job *job)

@@ -36,6 +36,9 @@ static const struct evidence_rule rows[] = {
      "Look at the peer: a slow receiver, or a port that is down"},
     {RULE_RDMA_RETRIES, FINDING_ERROR, "Queue pairs gave up sending again",
      "Look for lost packets on the path: discards, flow control, MTU"},
+    {RULE_RDMA_LOSS, FINDING_WARNING, "Packets of RDMA were lost and sent again",
+     "See whether it grows; look for discards on the path, PFC and ECN of its priority, and "
+     "cables"},
     {RULE_DRIVER_ERRORS, FINDING_WARNING, "The driver counted calls that failed",
      "Look at the kernel's log for what failed"},
     {RULE_FIRMWARE_OLD, FINDING_INFO,

@@ -19,6 +19,7 @@
 #define RULE_LINK_FLAPPING    "link-flapping"
 #define RULE_SEND_DISCARDS    "send-discards"
 #define RULE_RDMA_RETRIES     "rdma-retries-exceeded"
+#define RULE_RDMA_LOSS        "rdma-packet-loss"
 #define RULE_DRIVER_ERRORS    "driver-errors"
 #define RULE_FIRMWARE_OLD     "firmware-old"
 #define RULE_FIRMWARE_STAGED  "firmware-staged"

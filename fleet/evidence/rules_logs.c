@@ -129,6 +129,8 @@ const struct evidence_rule evidence_log_rules[] = {
      "Drain the node and reset the GPU"},
     {RULE_GPU_SLOWDOWN, FINDING_WARNING, "The hardware slows a GPU down",
      "Look at the power supply (power brake) and the cooling (thermal) of the node"},
+    {RULE_GPU_FAN, FINDING_WARNING, "The fan of a GPU reports an error",
+     "Look at the fan and the temperature of the GPU"},
     {RULE_GPU_PCIE, FINDING_WARNING, "A GPU has fewer PCIe lanes than it can use",
      "Reseat the GPU or its riser, check the slot"},
     {RULE_GPU_FABRIC, FINDING_ERROR, "A GPU is not part of its NVLink fabric",

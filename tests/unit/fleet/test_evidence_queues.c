@@ -325,6 +325,39 @@ static const struct expected_file texts[] = {
         {{"port-disabled", "port rocep175s0f0/1", 1}}, /* no MTU of a port that is down */
     },
     {
+        "$ rdma statistic mode supported\n"
+        "link rocep8s0f0/1\n"
+        "    Optional-set: cc_rx_ce_pkts cc_rx_cnp_pkts cc_tx_cnp_pkts\n"
+        "$ rdma statistic show link rocep8s0f0/1\n"
+        "link rocep8s0f0/1 rx_write_requests 1 out_of_buffer 0\n"
+        "packet_seq_err 5 local_ack_timeout_err 6\n"
+        "    Optional-set: cc_rx_ce_pkts 7 cc_tx_cnp_pkts 9\n"
+        "$ rdma stat qp mode\n"
+        "link mlx5_0/1 qp auto type off\n"
+        "link mlx5_1/1 qp auto on\n"
+        "$ rdma stat qp show\n"
+        "link mlx5_0/1 cntn 4 <qp-type RC> rx_write_requests 1 LQPN: <178>\n",
+        "rdma-tool",
+        {{"port rocep8s0f0/1", "optional_counters", "cc_rx_ce_pkts cc_rx_cnp_pkts cc_tx_cnp_pkts",
+          0},
+         {"port rocep8s0f0/1", "cc_rx_ce_pkts", "7", 0},
+         {"port rocep8s0f0/1", "cc_tx_cnp_pkts", "9", 0},
+         {"port mlx5_0/1", "qp_auto_type", "off", 0},
+         {"port mlx5_1/1", "qp_auto", "on", 0},
+         {"port mlx5_0/1 counter 4", "qp-type", "RC", 0},
+         {"port mlx5_0/1 counter 4", "lqpn", "178", 0}},
+        {{"rdma-packet-loss", "port rocep8s0f0/1", 2}},
+    },
+    {
+        "| NVIDIA-SMI 525.125.06   Driver Version: 525.125.06   CUDA Version: 12.0     |\n"
+        "|   0  NVIDIA GeForce ...  Off  | 00000000:01:00.0 Off |                    0 |\n"
+        "|ERR!   38C    P5    49W / 450W |   2021MiB / 23028MiB |      0%   E. Process |\n",
+        "nvidia-smi",
+        {{"gpu 0000:01:00.0", "fan_speed", "?", 0},
+         {"gpu 0000:01:00.0", "temperature.gpu_current_temp", "38", 0}},
+        {{"gpu-fan-failed", "gpu 0000:01:00.0", 1}},
+    },
+    {
         "$ cma_roce_tos -d mlx5_0\n"
         "106\n"
         "$ cma_roce_mode -d mlx5_0 -p 1\n"
