@@ -104,7 +104,7 @@ static bool take_again(struct flash *flash, const struct flash_task *task)
     bool news = task->cancelled && !record->task.cancelled;
     if (news)
         flash_cancel(flash);
-    if (!news && record->outcome != FLASH_OPEN && record->told) {
+    if (record->outcome != FLASH_OPEN && record->told) {
         record->told = false;
         flash->told[0] = '\0';
         flash_tell(flash);

@@ -185,6 +185,10 @@ static void start_work(struct flash *flash)
         flash_wait(flash, FLASH_LOOK_NS, "an earlier write has not come back yet");
         return;
     }
+    if (flash->record.phase == FLASH_OFFERED) { /* not before: a download of the last one stops */
+        atomic_store(&flash->tools->stop, false);
+        atomic_store(&flash->tools->have_bytes, 0);
+    }
     struct flash_job *job = make_job(flash, &err);
     if (job == NULL || worker_start(flash->worker, &job->base, flash, &err) != ERR_OK) {
         flash_wait(flash, FLASH_LOOK_NS, err.text);
@@ -228,8 +232,6 @@ void flash_begin(struct flash *flash)
     flash->deadline_ns = flash_now_ns(flash) + record->task.deadline_s * NS_PER_S;
     flash->only_look = false;
     flash->waits_for[0] = '\0';
-    atomic_store(&flash->tools->stop, false);
-    atomic_store(&flash->tools->have_bytes, 0);
     pthread_mutex_lock(&flash->tools->lock);
     flash->tools->progress_count = 0;
     pthread_mutex_unlock(&flash->tools->lock);

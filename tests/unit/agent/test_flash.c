@@ -4,6 +4,12 @@
  */
 #include "flash_test.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "agent/flash_judge.h"
 
 static void a_device_gets_its_firmware_and_runs_it(void **state)
@@ -397,6 +403,77 @@ static void an_outcome_is_told_until_it_was_heard(void **state)
     site_close(&site);
 }
 
+static void a_task_taken_back_after_its_end_is_answered_with_that(void **state)
+{
+    (void)state;
+    struct flash_site site;
+    site_open(&site);
+    struct flash_task task = make_task("t1");
+    assert_true(give(&site, &task));
+    run_to_end(&site);
+    flash_reported(site.flash);
+    site.report_count = 0;
+    task.cancelled = true; /* the server lost what it was told, and somebody cancels */
+    assert_true(give(&site, &task));
+    assert_int_equal(site.report_count, 1);
+    assert_int_equal(last(&site)->outcome, FLASH_SUCCESS);
+    site_close(&site);
+}
+
+/* A server whose image never ends. */
+static void *drip(void *arg)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n";
+    static const char part[2000];
+    int fd = accept(*(int *)arg, NULL, NULL);
+    ssize_t n = fd < 0 ? -1 : send(fd, head, sizeof(head) - 1, MSG_NOSIGNAL);
+    while (n > 0) {
+        n = send(fd, part, sizeof(part), MSG_NOSIGNAL);
+        usleep(5000);
+    }
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
+static bool is_fetching(const struct flash_site *site)
+{
+    return site->report_count > 0 && last(site)->phase == FLASH_FETCHING;
+}
+
+static void a_download_of_the_last_task_holds_up_no_other(void **state)
+{
+    (void)state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+    struct flash_site site;
+    pthread_t thread;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+    assert_int_equal(pthread_create(&thread, NULL, drip, &listener), 0);
+    site_open(&site);
+    snprintf(site.url, sizeof(site.url), "http://127.0.0.1:%u/", ntohs(address.sin_port));
+    struct flash_task task = make_task("t1"), next = make_task("t2");
+    memset(task.image.sha256, 'a', 64);
+    task.image.size_bytes = 50000000;
+    assert_true(give(&site, &task));
+    assert_true(until(&site, is_fetching));
+    for (int i = 0; i < 40; i++)
+        turn_once(&site);
+    task.cancelled = true;
+    assert_true(give(&site, &task));
+    assert_int_equal(last(&site)->outcome, FLASH_CANCELLED);
+    flash_reported(site.flash);
+    assert_true(give(&site, &next)); /* before the download has seen that it is to end */
+    assert_int_equal(run_to_end(&site)->outcome, FLASH_SUCCESS);
+    site_close(&site);
+    shutdown(listener, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    close(listener);
+}
+
 static void a_record_that_does_not_read_back_is_set_aside(void **state)
 {
     (void)state;
@@ -594,6 +671,8 @@ int main(void)
         cmocka_unit_test(one_task_at_a_time),
         cmocka_unit_test(what_is_no_task_is_refused),
         cmocka_unit_test(an_outcome_is_told_until_it_was_heard),
+        cmocka_unit_test(a_task_taken_back_after_its_end_is_answered_with_that),
+        cmocka_unit_test(a_download_of_the_last_task_holds_up_no_other),
         cmocka_unit_test(a_record_that_does_not_read_back_is_set_aside),
         cmocka_unit_test(a_kill_at_any_moment_ends_right),
         cmocka_unit_test(what_a_crash_left_is_found_out_by_reading),
