@@ -260,9 +260,10 @@ static enum err_code copy(const char *from, const char *to, struct err *err)
     int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int error = out < 0 ? errno : 0;
     ssize_t n = 0;
-    while (error == 0 && (n = read(in, buffer, COPY_BYTES)) > 0)
-        if (write(out, buffer, (size_t)n) != n)
-            error = errno != 0 ? errno : ENOSPC;
+    while (error == 0 && (n = read(in, buffer, COPY_BYTES)) > 0) {
+        ssize_t put = write(out, buffer, (size_t)n);
+        error = put < 0 ? errno : put < n ? ENOSPC : 0; /* a write that came short */
+    }
     if (error == 0 && n < 0)
         error = errno;
     if (in >= 0)

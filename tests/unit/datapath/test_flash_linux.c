@@ -7,6 +7,7 @@
 #include "tests/unit/datapath/root_test.h"
 
 #include <linux/devlink.h>
+#include <sys/resource.h>
 
 #include "base/own.h"
 #include "datapath/flash.h"
@@ -223,6 +224,35 @@ static enum err_code burn(struct play *play, int deadline_s, struct err *err)
     return mstflint_burn(&play->mstflint, &write, err);
 }
 
+/* A disk that is full in the middle: the kernel takes a part of a write, without an errno. */
+static void an_image_that_does_not_fit_is_told_so(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct err err = ERR_INIT;
+    struct rlimit before;
+    char image[2 * TEST_PATH_MAX];
+    tree_open(&tree, "/nonexistent/tool");
+    OWN(str) char *text = malloc(200001);
+    assert_non_null(text);
+    memset(text, 'x', 200000);
+    text[200000] = '\0';
+    root_file(tree.root, "/image.bin", text, 0600);
+    snprintf(image, sizeof(image), "%s/image.bin", tree.root);
+    const struct flash_write write = {.device = BDF, .path = image, .id = "i1", .deadline_s = 5};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit some = {.rlim_cur = 100000, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &some), 0);
+    enum err_code code = tree.flasher->ops->write(tree.flasher, &write, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(code, ERR_IO);
+    assert_contains(err.text, "cannot put the image to");
+    assert_contains(err.text, "No space left");
+    OWN(str) char *left = root_text(tree.root, "/lib/firmware/stellar/i1.bin");
+    assert_string_equal(left, "");
+    tree_close(&tree);
+}
+
 static void a_tool_tells_what_is_stored_and_what_runs(void **state)
 {
     (void)state;
@@ -340,6 +370,7 @@ int main(void)
         cmocka_unit_test(links_are_known_by_their_port),
         cmocka_unit_test(a_node_without_rdma_has_no_users),
         cmocka_unit_test(only_our_own_images_are_swept),
+        cmocka_unit_test(an_image_that_does_not_fit_is_told_so),
         cmocka_unit_test(a_tool_tells_what_is_stored_and_what_runs),
         cmocka_unit_test(an_image_of_another_board_is_refused_before_the_burn),
         cmocka_unit_test(a_burn_is_never_forced),
