@@ -268,10 +268,10 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     OWN(dp) struct dp *dp = NULL;
     OWN(way) struct way *way = NULL;
     OWN(exporter) struct exporter *exporter = NULL;
-    OWN(flasher) struct flasher *reloader = NULL;
     OWN(agent) struct agent *agent = NULL;
     struct link *link = NULL;
     OWN(flasher) struct flasher *flasher = NULL;
+    OWN(flasher) struct flasher *reloader = NULL;
     OWN(counters) struct counters *counters = NULL;
     char boot_id[BOOT_ID_SIZE];
     if (!options->once)
@@ -300,10 +300,12 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     }
     make_exporter(options, &exporter);
     struct agent_reboot reboot;
-    struct reboot_command command = {.words = options->reboot_word,
-                                     .root = options->root == NULL ? "" : options->root,
-                                     .starter = starter,
-                                     .flasher = reloader};
+    /* To the end of the process: a reload that was given up when the agent ended still has it. */
+    static struct reboot_command command;
+    command = (struct reboot_command){.words = options->reboot_word,
+                                      .root = options->root == NULL ? "" : options->root,
+                                      .starter = starter,
+                                      .flasher = GIVE(reloader)};
     reboot_command_how(&command, &options->reboot, &reboot);
     struct agent_config config = {
         .node = options->node,
