@@ -287,8 +287,7 @@ static bool on_plan(void *arg, const char *body, size_t len)
         return false;
     }
     bool approves = plan->approved[0] != '\0';
-    if (approves)
-        agent_reboot_approve(agent, plan->approved);
+    agent_reboot_approve(agent, plan->approved);
     if (is_known(agent, plan))
         return false;
     log_info("agent", "node %s: plan received: generation %" PRId64 ", %zu knobs", agent->node,

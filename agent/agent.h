@@ -48,7 +48,8 @@ enum agent_event {
  * are called on another thread, one at a time, with an arg that outlives the agent. */
 struct agent_reboot {
     struct reboot_rules rules;
-    /* How many queue pairs programs have on the device ("0000:3b:00.0"; NULL = all of the node). */
+    /* How many queue pairs programs have on the device ("0000:3b:00.0"; NULL = all of the node).
+     * ERR_NOT_FOUND: there is no such device any more. */
     enum err_code (*users)(void *arg, const char *device, int *out_count, struct err *err);
     /* Brings the node down: returns once that was begun. */
     enum err_code (*reboot)(void *arg, struct err *err);

@@ -13,6 +13,8 @@
 #include "agent/spool.h"
 #include "agent/worker.h"
 
+#define AGENT_DOWN_NS (600 * NS_PER_S) /* a node that was to go down and did not, stays up */
+
 struct agent {
     struct loop *loop;
     struct dp *dp;
@@ -62,6 +64,7 @@ struct agent {
     struct worker *reboot_worker; /* NULL = the node is never rebooted */
     char boot[BOOT_ID_SIZE];
     char reloading[PORT_ID_SIZE];   /* the device whose driver is, left alone so long; "" = none */
+    int64_t down_until_ns;          /* the node goes down: no write of firmware begins; 0 = not */
     char reboot_said[ERR_TEXT_MAX]; /* of what waits, last */
     struct reboot_wait reboot_wait; /* what it was said of; count 0 = nothing */
     char reboot_why[ERR_TEXT_MAX];  /* the node is not rebooted for it yet */
@@ -133,7 +136,12 @@ bool agent_reboot_is_free(const struct agent *agent);
 /* At the start, each tick and on an order: what waits for a reboot, and whether it may be now. */
 void agent_reboot_look(struct agent *agent);
 
-/* A plan came with an operator's approval. */
+/* Whether the node goes down or a driver is reloaded; *why says so. No firmware is written or
+ * activated meanwhile. */
+bool agent_reboot_is_busy(const struct agent *agent, char why[ERR_TEXT_MAX]);
+
+/* A plan came with an operator's approval, or, "", with none: then what was approved is not any
+ * more. */
 void agent_reboot_approve(struct agent *agent, const char *digest);
 /* Adds what waits to the inventory, when something does. */
 ERR_MUST_CHECK enum err_code agent_reboot_tell(const struct agent *agent, json_t *inventory,

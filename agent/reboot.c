@@ -54,6 +54,13 @@ static enum err_code save(const struct reboot *reboot, struct err *err)
                             : keep_write(reboot->state_dir, REBOOT_FILE, document, err);
 }
 
+static void save_or_log(const struct reboot *reboot, const char *what)
+{
+    struct err err = ERR_INIT;
+    if (save(reboot, &err) != ERR_OK)
+        log_error("agent", "node %s: %s cannot be kept: %s", reboot->node, what, err.text);
+}
+
 static void read_reloads(struct json_reader *r, struct reboot *reboot)
 {
     const json_t *reloads = NULL;
@@ -137,7 +144,8 @@ enum err_code reboot_load(struct reboot *reboot, struct err *err)
     reboot->reload_count = 0;
     for (int i = 0; i < reboot->rules.a_day; i++) /* how many there were is not known */
         push(reboot, reboot->clock->wall_us(reboot->clock));
-    return save(reboot, err);
+    save_or_log(reboot, "that earlier reboots are not known"); /* it has a plan to keep, too */
+    return ERR_OK;
 }
 
 /* What waits ------------------------------------------------------------------------------------
@@ -176,7 +184,6 @@ static char *reload_of(struct reboot *reboot, const char *subject)
 
 void reboot_note(struct reboot *reboot, const struct receipt *receipt)
 {
-    struct err err = ERR_INIT;
     bool news = false;
     for (size_t i = 0; i < receipt->step_count; i++) {
         const struct receipt_step *step = &receipt->steps[i];
@@ -186,9 +193,8 @@ void reboot_note(struct reboot *reboot, const struct receipt *receipt)
         owe(reloads ? reload_of(reboot, step->subject) : reboot->owed, step);
         news = true;
     }
-    if (news && save(reboot, &err) != ERR_OK)
-        log_error("agent", "node %s: that a reboot or reload is owed cannot be kept: %s",
-                  reboot->node, err.text);
+    if (news)
+        save_or_log(reboot, "that a reboot or reload is owed");
 }
 
 static bool knob_waits(const struct plan_knob *knob, const struct state_knob *is)
@@ -278,6 +284,20 @@ bool reboot_is_reload(const struct reboot_wait *wait)
     return wait->reloads > 0 && wait->reloads == wait->count;
 }
 
+void reboot_mind_clock(struct reboot *reboot)
+{
+    int64_t now_us = reboot->clock->wall_us(reboot->clock);
+    bool news = false;
+    for (size_t i = 0; i < REBOOTS_A_DAY_MAX; i++) {
+        if (reboot->begun_us[i] <= now_us)
+            continue;
+        reboot->begun_us[i] = now_us;
+        news = true;
+    }
+    if (news)
+        save_or_log(reboot, "when reboots were begun");
+}
+
 bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
                    char why[ERR_TEXT_MAX])
 {
@@ -323,7 +343,6 @@ enum err_code reboot_begin(struct reboot *reboot, const struct reboot_wait *wait
 
 void reboot_reloaded(struct reboot *reboot, const struct err *why)
 {
-    struct err err = ERR_INIT;
     struct reboot_reload *first = &reboot->reloads[0];
     if (why != NULL) {
         snprintf(reboot->failed, sizeof(reboot->failed), "%s: %.400s", first->device, why->text);
@@ -331,9 +350,21 @@ void reboot_reloaded(struct reboot *reboot, const struct err *why)
     }
     if (reboot->reload_count > 0)
         memmove(first, first + 1, --reboot->reload_count * sizeof(*first));
-    if (save(reboot, &err) != ERR_OK)
-        log_error("agent", "node %s: that a driver was reloaded cannot be kept: %s", reboot->node,
-                  err.text);
+    save_or_log(reboot, "that a driver was reloaded");
+}
+
+void reboot_gone(struct reboot *reboot, const char *device)
+{
+    for (size_t i = 0; i < reboot->reload_count; i++) {
+        struct reboot_reload *reload = &reboot->reloads[i];
+        if (strcmp(reload->device, device) != 0)
+            continue;
+        log_warning("agent", "node %s: device %s is gone: it waits for no reload of its driver",
+                    reboot->node, device);
+        memmove(reload, reload + 1, (--reboot->reload_count - i) * sizeof(*reload));
+        save_or_log(reboot, "that a device is gone");
+        return;
+    }
 }
 
 static bool parse_minute(const char *text, int *out)

@@ -74,7 +74,8 @@ struct reboot {
 };
 
 /* The borrowed members and the rules are set by the caller. No file is fine; one that does not read
- * back, or is another node's, is set aside, and counts as if a reboot was begun just now. */
+ * back, or is another node's, is set aside, and counts as if a reboot was begun just now; when that
+ * cannot be kept, it counts until the agent ends. */
 ERR_MUST_CHECK enum err_code reboot_load(struct reboot *reboot, struct err *err);
 
 /* A pass ended: steps that were done and take effect with a boot or a reload are remembered. Errors
@@ -89,11 +90,15 @@ ERR_MUST_CHECK enum err_code reboot_waits(const struct reboot *reboot, const str
                                           const struct state *state, struct reboot_wait *out,
                                           struct err *err);
 
-/* An operator approves it for what has this digest; the approval before it is no more. Durable when
- * it returns ERR_OK. */
+/* An operator approves it for what has this digest ("" = for nothing); the approval before it is no
+ * more. Durable when it returns ERR_OK. */
 ERR_MUST_CHECK enum err_code reboot_approve(struct reboot *reboot, const char *digest,
                                             struct err *err);
 bool reboot_is_approved(const struct reboot *reboot, const struct reboot_wait *wait);
+
+/* A wall clock that was set back stands before what was begun, which would count until it is there
+ * again: it counts as begun now. Errors are logged. */
+void reboot_mind_clock(struct reboot *reboot);
 
 /* Whether a reboot may begin now, as far as time, number and earlier ones go; else why[]. */
 bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
@@ -107,6 +112,10 @@ bool reboot_is_reload(const struct reboot_wait *wait);
 /* The reload of the first device ended. NULL = well: it waits no more; else why not, and no other
  * one is begun for just this. Errors are logged. */
 void reboot_reloaded(struct reboot *reboot, const struct err *why);
+
+/* The device is not there any more: its driver begins anew when it comes back. Errors are logged.
+ */
+void reboot_gone(struct reboot *reboot, const char *device);
 
 /* "02:00-04:30" of UTC; ERR_INVALID. */
 ERR_MUST_CHECK enum err_code reboot_window_parse(const char *text, struct reboot_rules *out,

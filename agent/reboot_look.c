@@ -23,6 +23,7 @@ struct job {
     struct reboot_reload reloads[REBOOT_RELOADS_MAX]; /* those of the wait that are left */
     size_t reload_count;
     int users;
+    char gone[PORT_ID_SIZE]; /* a device of them that is not there any more; "" = none */
     enum err_code code;
     struct err err;
 };
@@ -37,6 +38,8 @@ static enum err_code ask(struct job *job)
         int count = 0;
         code = job->how.users(job->how.arg, job->reloads[i].device, &count, &job->err);
         job->users += count;
+        if (code == ERR_NOT_FOUND)
+            text_copy(job->gone, sizeof(job->gone), job->reloads[i].device);
     }
     return code;
 }
@@ -57,13 +60,14 @@ static void job_free(struct worker_job *base)
     free(base);
 }
 
-/* Once for each reason; the server hears it with the inventory. */
+/* Once for each reason and for all that waits; the server hears it with the inventory. */
 static void say(struct agent *agent, const struct reboot_wait *wait, const char *why)
 {
     char text[ERR_TEXT_MAX];
     snprintf(text, sizeof(text), "settings that wait for a %s: %zu, the first is %.160s; %.200s",
              reboot_is_reload(wait) ? "reload" : "reboot", wait->count, wait->first, why);
-    if (strcmp(text, agent->reboot_said) == 0)
+    if (strcmp(text, agent->reboot_said) == 0 &&
+        strcmp(wait->digest, agent->reboot_wait.digest) == 0) /* what is approved is what is told */
         return;
     snprintf(agent->reboot_said, sizeof(agent->reboot_said), "%s", text);
     agent->reboot_wait = *wait;
@@ -84,16 +88,31 @@ static void reload(struct agent *agent, const struct job *like)
     start(agent, like);
 }
 
+static enum err_code look(struct agent *agent, struct reboot_wait *out, struct err *err);
+
+/* Who was asked about is still what waits, and may be begun: plans, orders and tasks that came
+ * while the kernel was asked count. */
+static bool is_still_due(struct agent *agent, const struct reboot_wait *asked)
+{
+    struct reboot_wait now;
+    char why[ERR_TEXT_MAX];
+    return agent_reboot_is_free(agent) && look(agent, &now, NULL) == ERR_OK &&
+           strcmp(now.digest, asked->digest) == 0 && reboot_is_due(&agent->reboot, &now, why);
+}
+
 static void on_users(struct agent *agent, const struct job *job)
 {
     char why[ERR_TEXT_MAX];
     struct err err = ERR_INIT;
-    if (job->code != ERR_OK) {
+    if (job->gone[0] != '\0') {
+        reboot_gone(&agent->reboot, job->gone);
+        agent_reboot_look(agent);
+    } else if (job->code != ERR_OK) {
         snprintf(why, sizeof(why), "who uses RDMA cannot be asked: %.300s", job->err.text);
         say(agent, &job->wait, why);
     } else if (job->users > 0) {
         say(agent, &job->wait, "programs have queue pairs; it is not done under them");
-    } else if (!agent_reboot_is_free(agent) || !reboot_is_due(&agent->reboot, &job->wait, why)) {
+    } else if (!is_still_due(agent, &job->wait)) {
         return; /* something came in between: the next look tells */
     } else if (reboot_begin(&agent->reboot, &job->wait, &err) != ERR_OK) {
         say(agent, &job->wait, err.text);
@@ -105,6 +124,7 @@ static void on_users(struct agent *agent, const struct job *job)
         struct job next = *job;
         next.kind = JOB_REBOOT;
         say(agent, &job->wait, "the node is rebooted now");
+        agent->down_until_ns = agent->clock->mono_ns(agent->clock) + AGENT_DOWN_NS;
         start(agent, &next);
     }
 }
@@ -136,6 +156,12 @@ static void on_reloaded(struct agent *agent, struct job *job)
         agent_reboot_look(agent);
 }
 
+static void not_rebooted(struct agent *agent, const struct err *why)
+{
+    agent->down_until_ns = 0;
+    log_error("agent", "node %s: it was not rebooted: %s", agent->node, why->text);
+}
+
 static void on_done(void *arg, struct worker_job *base)
 {
     struct agent *agent = arg;
@@ -145,7 +171,7 @@ static void on_done(void *arg, struct worker_job *base)
     else if (job->kind == JOB_RELOAD)
         on_reloaded(agent, job);
     else if (job->code != ERR_OK)
-        log_error("agent", "node %s: it was not rebooted: %s", agent->node, job->err.text);
+        not_rebooted(agent, &job->err);
     free(job);
 }
 
@@ -166,6 +192,8 @@ static void start(struct agent *agent, const struct job *like)
     log_error("agent", "node %s: a reboot cannot be looked after: %s", agent->node, err.text);
     if (like->kind == JOB_RELOAD)
         let_go(agent);
+    if (like->kind == JOB_REBOOT)
+        agent->down_until_ns = 0;
 }
 
 static void start_asking(struct agent *agent, const struct reboot_wait *wait)
@@ -211,6 +239,7 @@ void agent_reboot_look(struct agent *agent)
     if (agent->reboot_worker == NULL || worker_is_busy(agent->reboot_worker) ||
         !agent_reboot_is_free(agent))
         return;
+    reboot_mind_clock(&agent->reboot);
     if (look(agent, &wait, &err) != ERR_OK) {
         log_warning("agent", "node %s: what waits for a reboot is not known: %s", agent->node,
                     err.text);
@@ -227,18 +256,33 @@ void agent_reboot_look(struct agent *agent)
     }
 }
 
+bool agent_reboot_is_busy(const struct agent *agent, char why[ERR_TEXT_MAX])
+{
+    bool down = agent->clock->mono_ns(agent->clock) < agent->down_until_ns;
+    if (agent->reloading[0] != '\0')
+        snprintf(why, ERR_TEXT_MAX, "the driver of %s is reloaded", agent->reloading);
+    else if (down)
+        snprintf(why, ERR_TEXT_MAX, "the node is rebooted");
+    return down || agent->reloading[0] != '\0';
+}
+
 void agent_reboot_approve(struct agent *agent, const char *digest)
 {
     struct err err = ERR_INIT;
     if (agent->reboot_worker == NULL || agent->reboot.rules.mode != REBOOT_ASK) {
-        log_warning("agent",
-                    "node %s: a reboot was approved, and is not begun: option --reboot "
-                    "is not ask",
-                    agent->node);
+        if (digest[0] != '\0')
+            log_warning("agent",
+                        "node %s: a reboot was approved, and is not begun: option --reboot "
+                        "is not ask",
+                        agent->node);
         return;
     }
     if (strcmp(digest, agent->reboot.tried) == 0)
-        return; /* offered again after it was begun */
+        digest = ""; /* offered again after it was begun */
+    if (strcmp(digest, agent->reboot.approved) == 0)
+        return;
+    if (digest[0] == '\0')
+        log_info("agent", "node %s: the approval of a reboot was taken back", agent->node);
     if (reboot_approve(&agent->reboot, digest, &err))
         log_error("agent", "node %s: the approval of a reboot cannot be kept: %s", agent->node,
                   err.text);

@@ -5,7 +5,10 @@
 #include "tests/unit/agent/agent_site.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "agent/reboot.h"
 
@@ -160,6 +163,25 @@ static void a_day_has_a_limit_of_reboots(void **state)
     }
 }
 
+static void a_clock_that_was_set_back_counts_from_now(void **state)
+{
+    struct fixture *f = *state;
+    const int64_t back_us = NOON_US - 400 * 24 * HOUR_US;
+    open_fixture(f, "a", always);
+    begin(f, "d1");
+    reboot_mind_clock(&f->reboot);
+    clock_fake_init(&f->clock, NOON_US + 24 * HOUR_US);
+    assert_true(is_due(f, "d2")); /* a clock that is right changes nothing */
+    clock_fake_init(&f->clock, back_us);
+    open_fixture(f, "a", always);
+    reboot_mind_clock(&f->reboot);
+    assert_false(is_due(f, "d2"));
+    clock_fake_init(&f->clock, back_us + 24 * HOUR_US);
+    open_fixture(f, "a", always); /* it is on disk */
+    reboot_mind_clock(&f->reboot);
+    assert_true(is_due(f, "d2"));
+}
+
 static void who_asks_begins_only_what_was_approved(void **state)
 {
     struct fixture *f = *state;
@@ -206,6 +228,26 @@ static void a_broken_file_counts_as_a_reboot(void **state)
         open_fixture(f, "a", always);
         assert_false(is_due(f, "d1"));
     }
+}
+
+/* No byte of any file can be written. */
+static void an_agent_starts_although_a_broken_file_cannot_be_replaced(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit before, none;
+    scribble(f->dir, REBOOT_FILE, "{");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    struct err err = ERR_INIT;
+    f->reboot = (struct reboot){
+        .node = NODE, .state_dir = f->dir, .boot = "a", .clock = &f->clock.base, .rules = always};
+    enum err_code code = reboot_load(&f->reboot, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, was);
+    assert_int_equal(code, ERR_OK);
+    assert_false(is_due(f, "d1")); /* and reboots nothing */
 }
 
 static struct reboot_wait look(const struct fixture *f, const char *want, const char *live,
@@ -358,8 +400,9 @@ static void more_devices_than_are_reloaded_wait_for_a_boot(void **state)
 
 /* An agent ------------------------------------------------------------------------------------ */
 
-static atomic_int users_now, reboots, reloads, reload_fails;
+static atomic_int users_now, users_wait, asks, reboots, reloads, reload_fails;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
+#define NO_DEVICE (-2)                                   /* of users_now */
 static char asked[PORT_ID_SIZE], reloaded[PORT_ID_SIZE]; /* devices, last */
 
 static void note_device(char *last, const char *device)
@@ -383,7 +426,12 @@ static enum err_code count_users(void *arg, const char *device, int *out_count, 
     (void)arg;
     if (device != NULL)
         note_device(asked, device);
+    atomic_fetch_add(&asks, 1);
+    while (atomic_load(&users_wait) != 0)
+        usleep(1000);
     int count = atomic_load(&users_now);
+    if (count == NO_DEVICE)
+        return err_set(err, ERR_NOT_FOUND, "the device is not there");
     if (count < 0)
         return err_set(err, ERR_IO, "the kernel does not say");
     *out_count = count;
@@ -508,6 +556,7 @@ static void begin_site(struct site *site, const struct agent_reboot *how)
     site->reboot = how;
     wake_every(site, 20 * NS_PER_MS);
     atomic_store(&users_now, 0);
+    atomic_store(&asks, 0);
     atomic_store(&reboots, 0);
     atomic_store(&reloads, 0);
     atomic_store(&reload_fails, 0);
@@ -579,6 +628,132 @@ static void a_reload_that_fails_is_told_and_not_tried_again(void **state)
     site_close(&site);
 }
 
+static const struct agent_reboot asks_first = {.rules = {.mode = REBOOT_ASK, .a_day = 1},
+                                               .users = count_users,
+                                               .reboot = count_reboot,
+                                               .reload = count_reload};
+static const struct row sge_256[] = {{"host.modparam", "host", PARAM, "\"256\"", false, false},
+                                     {NULL, NULL, NULL, NULL, false, false}};
+static const struct row sge_128[] = {{"host.modparam", "host", PARAM, "\"128\"", false, false},
+                                     {NULL, NULL, NULL, NULL, false, false}};
+
+/* As the server hears it. */
+static const json_t *told_of(const struct site *site)
+{
+    const json_t *told = json_object_get(site->inventory, "reboot");
+    assert_non_null(told);
+    return told;
+}
+
+static void copy_digest(const struct site *site, char out[DIGEST_TEXT_MAX])
+{
+    snprintf(out, DIGEST_TEXT_MAX, "%s",
+             json_string_value(json_object_get(told_of(site), "digest")));
+}
+
+static void what_is_told_is_what_waits_now(void **state)
+{
+    (void)state;
+    struct site site;
+    char first[DIGEST_TEXT_MAX], second[DIGEST_TEXT_MAX];
+    begin_site(&site, &asks_first);
+    assert_true(send_plan(&site, NODE, 1, sge_256));
+    acknowledge(&site);
+    turn(&site, 300);
+    copy_digest(&site, first);
+    assert_true(send_plan(&site, NODE, 2, sge_128)); /* the same parameter, in the same words */
+    acknowledge(&site);
+    turn(&site, 300);
+    copy_digest(&site, second);
+    assert_string_not_equal(first, second);
+    send_approval(&site, sge_128, 1, second);
+    for (int i = 0; i < 100 && atomic_load(&reboots) == 0; i++)
+        turn(&site, 50);
+    assert_int_equal(atomic_load(&reboots), 1);
+    site_close(&site);
+}
+
+static void another_order_takes_an_approval_back(void **state)
+{
+    (void)state;
+    struct site site;
+    char digest[DIGEST_TEXT_MAX];
+    begin_site(&site, &asks_first);
+    assert_true(send_plan(&site, NODE, 1, sge_256));
+    acknowledge(&site);
+    turn(&site, 300);
+    copy_digest(&site, digest);
+    atomic_store(&users_now, 2);
+    send_approval(&site, sge_256, 1, digest);
+    turn(&site, 300);
+    assert_true(json_is_true(json_object_get(told_of(&site), "approved")));
+    send_approval(&site, sge_256, 2, ""); /* to try again, say */
+    turn(&site, 300);
+    assert_true(json_is_false(json_object_get(told_of(&site), "approved")));
+    atomic_store(&users_now, 0);
+    turn(&site, 300);
+    sleep_agent(&site);
+    wake_every(&site, 20 * NS_PER_MS);
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reboots), 0);
+    site_close(&site);
+}
+
+static void what_comes_while_the_kernel_is_asked_counts(void **state)
+{
+    (void)state;
+    struct site site;
+    char digest[DIGEST_TEXT_MAX];
+    begin_site(&site, &asks_first);
+    assert_true(send_plan(&site, NODE, 1, sge_256));
+    acknowledge(&site);
+    turn(&site, 300);
+    copy_digest(&site, digest);
+    atomic_store(&users_wait, 1);
+    send_approval(&site, sge_256, 1, digest);
+    for (int i = 0; i < 100 && atomic_load(&asks) == 0; i++)
+        turn(&site, 50);
+    assert_int_equal(atomic_load(&asks), 1);
+    OWN(plan) struct plan *plan = make_plan(2, sge_128); /* with the order of its time */
+    plan->attempt = 1;
+    snprintf(plan->approved, sizeof(plan->approved), "%s", digest);
+    OWN(json) json_t *json = plan_to_json(plan);
+    assert_true(send_json(&site, json));
+    acknowledge(&site);
+    atomic_store(&users_wait, 0);
+    turn(&site, 500);
+    assert_int_equal(atomic_load(&reboots), 0);
+    assert_contains(json_string_value(json_object_get(told_of(&site), "why")),
+                    "what was approved is not what waits now");
+    site_close(&site);
+}
+
+static void a_device_that_is_gone_waits_for_no_reload(void **state)
+{
+    (void)state;
+    static const struct agent_reboot how = {.rules = {.mode = REBOOT_WINDOW, .a_day = 1},
+                                            .users = count_users,
+                                            .reboot = count_reboot,
+                                            .reload = count_reload};
+    struct site site;
+    begin_site(&site, &how);
+    atomic_store(&users_now, -1);
+    assert_true(send_plan(&site, NODE, 1, no_roce));
+    acknowledge(&site);
+    turn(&site, 300);
+    assert_contains(json_string_value(json_object_get(told_of(&site), "why")),
+                    "cannot be asked: the kernel does not say");
+    atomic_store(&users_now, NO_DEVICE);
+    turn(&site, 500);
+    assert_null(json_object_get(site.inventory, "reboot"));
+    sleep_agent(&site);
+    atomic_store(&users_now, 0);
+    wake_every(&site, 20 * NS_PER_MS); /* for good */
+    turn(&site, 300);
+    assert_int_equal(atomic_load(&reloads), 0);
+    site_close(&site);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -589,8 +764,10 @@ int main(void)
         TEST(who_may_not_is_never_due),
         TEST(one_thing_is_tried_once),
         TEST(a_day_has_a_limit_of_reboots),
+        TEST(a_clock_that_was_set_back_counts_from_now),
         TEST(who_asks_begins_only_what_was_approved),
         TEST(a_broken_file_counts_as_a_reboot),
+        TEST(an_agent_starts_although_a_broken_file_cannot_be_replaced),
         TEST(what_the_next_load_brings_waits),
         TEST(a_step_that_takes_a_boot_waits_until_there_was_one),
         TEST(a_step_that_takes_a_reload_waits_for_its_device),
@@ -600,6 +777,10 @@ int main(void)
         TEST(an_agent_that_asks_reboots_when_that_is_approved),
         TEST(an_agent_reloads_just_the_device_that_waits),
         TEST(a_reload_that_fails_is_told_and_not_tried_again),
+        TEST(what_is_told_is_what_waits_now),
+        TEST(another_order_takes_an_approval_back),
+        TEST(what_comes_while_the_kernel_is_asked_counts),
+        TEST(a_device_that_is_gone_waits_for_no_reload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
