@@ -21,6 +21,11 @@ static bool recheck(void *arg, char why[ERR_TEXT_MAX])
     return agent_in_sync(arg, why);
 }
 
+static bool is_busy(void *arg, char why[ERR_TEXT_MAX])
+{
+    return agent_reboot_is_busy(arg, why);
+}
+
 /* Another device is held, or none any more: what was put off is done now. */
 static void on_changed(void *arg)
 {
@@ -56,6 +61,7 @@ enum err_code agent_flash_init(struct agent *agent, struct err *err)
         .clock = agent->clock,
         .link = agent->link,
         .recheck = recheck,
+        .busy = is_busy,
         .changed = on_changed,
         .arg = agent,
     };

@@ -31,6 +31,9 @@ struct flash_config {
     int64_t look_ns;   /* 0 = FLASH_LOOK_NS; tests shorten it, and what is tried again with it */
     /* Whether the device's policy is in sync now, repairing what is not; else *why says what. */
     bool (*recheck)(void *arg, char why[ERR_TEXT_MAX]);
+    /* Whether nothing may be written or activated now; *why says what is under way. It is asked
+     * again until the task's deadline. NULL = nothing ever is. */
+    bool (*busy)(void *arg, char why[ERR_TEXT_MAX]);
     /* The held device is another one, or its versions are: see flash_held(). */
     void (*changed)(void *arg);
     void *arg;

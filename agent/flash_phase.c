@@ -88,12 +88,15 @@ static void checking_ended(struct flash *flash, const struct flash_job *job)
 
 static void draining_ended(struct flash *flash, const struct flash_job *job)
 {
-    char why[FLASH_MESSAGE_SIZE];
+    const struct flash_config *config = &flash->config;
+    char why[FLASH_MESSAGE_SIZE], busy[ERR_TEXT_MAX];
     bool over = flash_now_ns(flash) >= flash->drain_ns;
     if (job->err.code == ERR_UNAVAILABLE && !over) {
         flash_wait(flash, FLASH_LOOK_NS, job->err.text);
     } else if (job->err.code != ERR_OK) {
         flash_end(flash, FLASH_ABORTED, "whether it is in use cannot be told: %s", job->err.text);
+    } else if (job->users == 0 && config->busy != NULL && config->busy(config->arg, busy)) {
+        flash_wait(flash, FLASH_LOOK_NS, busy);
     } else if (job->users == 0) {
         flash_move(flash, is_target(flash, flash->record.stored) ? FLASH_FLASHED : FLASH_FLASHING);
     } else if (over) {

@@ -4,6 +4,9 @@
  */
 #include "agent_site.h"
 
+#include <stdatomic.h>
+#include <unistd.h>
+
 #include "base/sha256.h"
 #include "datapath/sim_flash.h"
 
@@ -45,7 +48,7 @@ static enum err_code plane_image(struct link *link, const char *id, struct link_
     return ERR_OK;
 }
 
-static void plane_open(struct site *site)
+static void plane_open_with(struct site *site, const struct agent_reboot *reboot)
 {
     static struct link_ops ops;
     struct err err = ERR_INIT;
@@ -62,9 +65,16 @@ static void plane_open(struct site *site)
     plane = (struct plane){.site = site};
     struct agent_config config = {
         .node = NODE, .state_dir = site->dir, .boot_id = "boot", .clock = clock_system()};
+    config.reboot = reboot;
+    config.check_ns = reboot == NULL ? 0 : 20 * NS_PER_MS;
     assert_ok(flash_sim_new(site->dp, &config.flasher, &err));
     assert_ok(agent_new(site->loop, &config, site->dp, &link->base, &site->agent, &err));
     assert_ok(agent_start(site->agent, &err));
+}
+
+static void plane_open(struct site *site)
+{
+    plane_open_with(site, NULL);
 }
 
 static void put_image(const struct site *site)
@@ -204,11 +214,107 @@ static void the_policy_is_checked_before_it_is_a_success(void **state)
     site_close(&site);
 }
 
+static atomic_int hold, reloads, reboots;
+
+static enum err_code no_users(void *arg, const char *device, int *out_count, struct err *err)
+{
+    (void)arg;
+    (void)device;
+    (void)err;
+    *out_count = 0;
+    return ERR_OK;
+}
+
+static enum err_code reload(void *arg, const char *device, struct err *err)
+{
+    (void)arg;
+    (void)device;
+    (void)err;
+    atomic_fetch_add(&reloads, 1);
+    while (atomic_load(&hold) != 0)
+        usleep(1000);
+    return ERR_OK;
+}
+
+static enum err_code reboot(void *arg, struct err *err)
+{
+    (void)arg;
+    (void)err;
+    atomic_fetch_add(&reboots, 1);
+    return ERR_OK;
+}
+
+static const struct agent_reboot in_window = {.rules = {.mode = REBOOT_WINDOW, .a_day = 1},
+                                              .users = no_users,
+                                              .reboot = reboot,
+                                              .reload = reload};
+
+static bool has_begun(struct site *site)
+{
+    (void)site;
+    return atomic_load(&reloads) + atomic_load(&reboots) > 0;
+}
+
+static bool is_draining(struct site *site)
+{
+    (void)site;
+    return plane.phase == FLASH_DRAINING;
+}
+
+static void nothing_is_written_while_a_driver_reloads(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"devlink.param", "sim.1/0", "enable_roce", "{\"driverinit\":false}", false, false},
+        {NULL, NULL, NULL, NULL, false, false}};
+    struct site site;
+    atomic_store(&hold, 1);
+    atomic_store(&reloads, 0);
+    plane_open_with(&site, &in_window);
+    assert_true(send_plan(&site, NODE, 1, rows));
+    acknowledge(&site);
+    assert_true(turn_until(&site, has_begun));
+    give_task(&site);
+    assert_true(turn_until(&site, is_draining));
+    turn(&site, 300);
+    assert_int_equal(plane.phase, FLASH_DRAINING);
+    atomic_store(&hold, 0);
+    assert_true(turn_until(&site, is_over));
+    assert_int_equal(plane.outcome, FLASH_SUCCESS);
+    sleep_agent(&site);
+    site_close(&site);
+}
+
+/* The worst moment to lose power is the middle of a write. */
+static void nothing_is_written_while_the_node_goes_down(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"host.modparam", "host", "solar_rdma.max_sge", "\"256\"", false, false},
+        {NULL, NULL, NULL, NULL, false, false}};
+    struct site site;
+    atomic_store(&reboots, 0);
+    atomic_store(&reloads, 0);
+    plane_open_with(&site, &in_window);
+    assert_true(send_plan(&site, NODE, 1, rows));
+    acknowledge(&site);
+    assert_true(turn_until(&site, has_begun));
+    give_task(&site);
+    assert_true(turn_until(&site, is_draining));
+    turn(&site, 1500); /* it asked again */
+    assert_int_equal(plane.phase, FLASH_DRAINING);
+    assert_int_equal(plane.outcome, FLASH_OPEN);
+    sleep_agent(&site);
+    site_close(&site);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_is_written_is_left_alone_and_others_go_on),
         cmocka_unit_test(the_policy_is_checked_before_it_is_a_success),
+        cmocka_unit_test(nothing_is_written_while_a_driver_reloads),
+        cmocka_unit_test(nothing_is_written_while_the_node_goes_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
