@@ -343,6 +343,8 @@ enum err_code health_take_batch(struct health *health, const struct telemetry_ba
             code = take_row(health, batch, &batch->rows[i], inputs, err);
     health->has_batch = true;
     if (code == ERR_OK)
+        code = health_take_latencies(health, batch, err);
+    if (code == ERR_OK)
         code = health_derive(health, err);
     return code == ERR_OK ? health_take_jobs(health, batch, err) : code;
 }

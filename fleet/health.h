@@ -37,7 +37,8 @@
 #define HEALTH_STORM_US_PER_S 100000 /* paused for so long of each second: a storm */
 #define HEALTH_STORM_FRAMES_S 10000  /* the same, of a device that tells no duration */
 #define HEALTH_RETRANSMIT_PPM 10     /* 0.001 % */
-#define HEALTH_GONE_LOOKS     30     /* a subject that is not seen for so long is forgotten */
+#define HEALTH_LATENCIES_MIN  100 /* messages of a batch, or nobody knows their 99th percentile */
+#define HEALTH_GONE_LOOKS     30  /* a subject that is not seen for so long is forgotten */
 
 /* A kind of subject beyond those of telemetry: device "TENANT/JOB", number = its label. */
 #define HEALTH_JOB        ((int)TELEMETRY_KIND_COUNT)

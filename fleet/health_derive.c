@@ -7,13 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATENCY "latency_p99_ns"
-
 const char *const health_derived_from[] = {
-    "link_gen", "link_gen_max", "link_width_lanes", "link_width_max_lanes",
-    "vectors",  "rx_pause",     "tx_pause",         "ecn_marked_packets",
-    "cnp_sent", "cnp_handled",  "rx_ecn_marked",    "gid_index",
-    LATENCY,    NULL,
+    "link_gen",
+    "link_gen_max",
+    "link_width_lanes",
+    "link_width_max_lanes",
+    "vectors",
+    "rx_pause",
+    "tx_pause",
+    "ecn_marked_packets",
+    "cnp_sent",
+    "cnp_handled",
+    "rx_ecn_marked",
+    "gid_index",
+    HEALTH_LATENCY_INPUT,
+    NULL,
 };
 
 static int64_t value_of(const struct health *health, const struct health_slot *slot,
@@ -169,7 +177,7 @@ static enum err_code derive_latencies(struct health *health, struct err *err)
         const struct health_slot *slot = &health->slots[i];
         if (slot->subject.kind != TELEMETRY_QP || slot->subject.label == 0)
             continue;
-        int64_t ns = value_of(health, slot, LATENCY);
+        int64_t ns = value_of(health, slot, HEALTH_LATENCY_INPUT);
         if (ns > 0)
             all[count++] = (struct latency){slot->subject.label, i, ns};
     }

@@ -92,6 +92,11 @@ ERR_MUST_CHECK enum err_code health_datum_get(struct health_slot *slot, uint16_t
 extern const char *const health_derived_from[]; /* NULL-terminated: inputs beyond the rules' */
 ERR_MUST_CHECK enum err_code health_derive(struct health *health, struct err *err);
 
+/* health_latency.c: the fact of queue pairs that count how long each message took. */
+#define HEALTH_LATENCY_INPUT "latency_p99_ns"
+ERR_MUST_CHECK enum err_code
+health_take_latencies(struct health *health, const struct telemetry_batch *batch, struct err *err);
+
 /* health_look.c */
 bool health_subject_is(const struct health_subject *a, const struct health_subject *b);
 /* False = unknown. */

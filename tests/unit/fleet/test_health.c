@@ -5,6 +5,7 @@
 #include "tests/unit/test.h"
 
 #include "fleet/health.h"
+#include "fleet/histogram.h"
 
 #define START_US INT64_C(1790000000000000)
 #define DEVICE   "0000:3b:00.0/0"
@@ -614,6 +615,82 @@ static void a_queue_pair_is_held_against_its_jobs_others(void **state)
     site_release(&site);
 }
 
+/* Queue pairs of one job, five of them, whose messages of the batch take `ns` but for `late` of the
+ * last one's, which take `late_ns`. Histograms as nodes tell them: counters, the empty buckets left
+ * out. */
+static void solar_batch(struct site *site, int64_t before, int64_t count, int64_t late,
+                        int64_t late_ns)
+{
+    struct telemetry_name name;
+    batch_begin(site);
+    for (uint32_t k = 0; k < 5; k++) {
+        int64_t slow = k == 4 ? late : 0;
+        row(site, TELEMETRY_QP, "solar/eth0", k, 7);
+        assert_true(histogram_column("latency", histogram_bucket(9000), &name));
+        counter(site, name.text, before, before + count - slow);
+        assert_true(histogram_column("latency", histogram_bucket(late_ns), &name));
+        counter(site, name.text, before, before + slow);
+    }
+}
+
+static void a_histogram_tells_who_is_late(void **state)
+{
+    struct site site;
+    int64_t end_ns = histogram_end_ns(histogram_bucket(9000));
+    struct health_subject late = {.kind = TELEMETRY_QP, .device = "solar/eth0", .number = 4};
+    (void)state;
+    site_init(&site);
+    for (int i = 0; i < 3; i++) {
+        /* One in a hundred is late: the 99th percentile is not. */
+        solar_batch(&site, 1000, HEALTH_LATENCIES_MIN, HEALTH_LATENCIES_MIN / 100, 90000);
+        look(&site, HEALTH_FROM_NODE);
+        assert_int_equal(health_fact(site.health, &late, "latency_p99_ns"), end_ns);
+    }
+    assert_int_equal(site.changes, 0);
+    for (int i = 0; i < 3; i++) {
+        solar_batch(&site, 1000, HEALTH_LATENCIES_MIN, HEALTH_LATENCIES_MIN / 50, 90000);
+        look(&site, HEALTH_FROM_NODE);
+    }
+    assert_int_equal(health_fact(site.health, &late, "latency_p99_ns"),
+                     histogram_end_ns(histogram_bucket(90000)));
+    assert_int_equal(site.changes, 1);
+    assert_string_equal(site.last.rule->id, "latency-outlier");
+    assert_int_equal(site.last.subject.number, 4);
+    site_release(&site);
+}
+
+static void a_few_messages_and_a_histogram_that_began_anew_say_nothing(void **state)
+{
+    struct site site;
+    struct health_subject one = {.kind = TELEMETRY_QP, .device = "solar/eth0", .number = 0};
+    (void)state;
+    site_init(&site);
+    solar_batch(&site, 1000, HEALTH_LATENCIES_MIN - 1, 0, 90000);
+    look(&site, HEALTH_FROM_NODE);
+    assert_int_equal(health_fact(site.health, &one, "latency_p99_ns"), HEALTH_NONE);
+    solar_batch(&site, 1000, HEALTH_LATENCIES_MIN, 0, 90000);
+    look(&site, HEALTH_FROM_NODE);
+    assert_int_not_equal(health_fact(site.health, &one, "latency_p99_ns"), HEALTH_NONE);
+    solar_batch(&site, 1000, -900, 0, 90000);
+    look(&site, HEALTH_FROM_NODE);
+    assert_int_equal(health_fact(site.health, &one, "latency_p99_ns"), HEALTH_NONE);
+    site_release(&site);
+}
+
+static void without_a_steered_clock_its_offset_is_unknown(void **state)
+{
+    struct site site;
+    (void)state;
+    site_init(&site);
+    batch_begin(&site);
+    row(&site, TELEMETRY_PORT, DEVICE, 0, 0);
+    counter(&site, "rx_fcs_errors", 0, 0);
+    look(&site, HEALTH_FROM_NODE);
+    assert_int_equal(status_of(&site, health_rule_find("ptp-offset")).state, HEALTH_UNKNOWN);
+    assert_int_equal(site.changes, 0);
+    site_release(&site);
+}
+
 static void more_subjects_than_the_limit_are_left_out_and_said(void **state)
 {
     struct err err = ERR_INIT;
@@ -686,6 +763,9 @@ int main(void)
         cmocka_unit_test(drops_of_a_lossy_priority_are_no_finding),
         cmocka_unit_test(pause_without_a_mark_is_told_where_ecn_is_configured),
         cmocka_unit_test(a_queue_pair_is_held_against_its_jobs_others),
+        cmocka_unit_test(a_histogram_tells_who_is_late),
+        cmocka_unit_test(a_few_messages_and_a_histogram_that_began_anew_say_nothing),
+        cmocka_unit_test(without_a_steered_clock_its_offset_is_unknown),
         cmocka_unit_test(more_subjects_than_the_limit_are_left_out_and_said),
         cmocka_unit_test(a_finding_has_numbers_units_and_what_to_do),
         cmocka_unit_test(subjects_have_names),
