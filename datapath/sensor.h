@@ -80,6 +80,8 @@ bool sensor_aer_value(const char *text, const char *name, int64_t *out);
  * SENSOR_UNLIMITED for "unlimited". False = it does not say. */
 bool sensor_memlock(const char *limits, int64_t *out);
 
+/* Whether a process runs that steers PTP clocks, by /proc below root. */
+bool sensor_ptp_is_steered(const char *root);
 struct ptp_sys_offset;
 /* A PTP clock against the system's: the look that took the shortest. The clock may run on TAI
  * (tai_s seconds ahead): then that is taken off. False = it holds no look. */

@@ -120,6 +120,21 @@ static void the_shortest_look_at_a_clock_counts(void **state)
     assert_true(sensor_ptp_offset(&looks, 37, &offset_ns, &window_ns));
 }
 
+static void a_clock_is_steered_by_whom_its_process_is_named(void **state)
+{
+    (void)state;
+    char root[TEST_PATH_MAX];
+    test_folder(root);
+    assert_false(sensor_ptp_is_steered(root)); /* no /proc */
+    root_file(root, "/proc/1/comm", "systemd\n", 0600);
+    root_file(root, "/proc/12/comm", "ptp4l-not\n", 0600);
+    root_file(root, "/proc/self/comm", "ptp4l\n", 0600);
+    assert_false(sensor_ptp_is_steered(root));
+    root_file(root, "/proc/812/comm", "phc2sys\n", 0600);
+    assert_true(sensor_ptp_is_steered(root));
+    root_remove(root);
+}
+
 /* A machine ------------------------------------------------------------------------------------ */
 
 struct told {
@@ -319,6 +334,7 @@ int main(void)
         cmocka_unit_test(aer_counts_are_totals),
         cmocka_unit_test(the_limit_of_locked_memory_is_the_one_in_force),
         cmocka_unit_test(the_shortest_look_at_a_clock_counts),
+        cmocka_unit_test(a_clock_is_steered_by_whom_its_process_is_named),
         cmocka_unit_test(a_machine_is_told),
         cmocka_unit_test(interrupts_between_two_looks_are_spread),
         cmocka_unit_test(a_machine_without_anything_tells_nothing),
