@@ -1,7 +1,7 @@
 /*
  * server/health_jobs.c - what jobs were promised on each node, told to its health after each sweep:
  * policies, placements and ports as the world has them. On the writer thread, so many nodes a
- * turn, that others' writes come in between.
+ * turn, that others' writes come in between; where nothing changed since, nothing is computed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,25 @@ static size_t first_after(const struct view *view, const char *name)
     return low;
 }
 
+/* Since the walk before: what was promised everywhere, or this node. Not of a node that was not
+ * told yet. */
+static bool is_changed(const struct health_desk *desk, size_t node)
+{
+    const struct world *world = desk->app->world;
+    return desk->walked.serial != world->serial || world->changed > desk->walked.changes ||
+           world->nodes[node]->changed > desk->walked.changes;
+}
+
+static bool is_due(struct health_desk *desk, size_t node)
+{
+    bool is_changed_now = is_changed(desk, node);
+    pthread_mutex_lock(&desk->lock);
+    struct health_node *known = health_node_find(desk, desk->app->world->view.nodes[node].name);
+    bool is = known != NULL && (is_changed_now || !known->is_promised);
+    pthread_mutex_unlock(&desk->lock);
+    return is;
+}
+
 static enum err_code promise(struct health_desk *desk, const struct view *view,
                              const struct view_node *node, struct health_promise *promises,
                              struct err *err)
@@ -42,8 +61,10 @@ static enum err_code promise(struct health_desk *desk, const struct view *view,
                     node->name, JOB_PROMISES_MAX);
     pthread_mutex_lock(&desk->lock);
     struct health_node *known = health_node_find(desk, node->name);
-    if (known != NULL)
+    if (known != NULL) {
         code = health_promise(known->health, promises, count, err);
+        known->is_promised = code == ERR_OK;
+    }
     pthread_mutex_unlock(&desk->lock);
     return code;
 }
@@ -57,10 +78,15 @@ static enum err_code turn(struct db_tx *tx, void *arg, struct err *err)
     enum err_code code = promises == NULL ? err_nomem(err) : ERR_OK;
     (void)tx;
     desk->promised[0] = '\0';
+    if (first == 0)
+        desk->walking = (struct health_mark){desk->app->world->serial, desk->app->world->changes};
     for (size_t i = first; i < view->node_count && i < end && code == ERR_OK; i++)
-        code = promise(desk, view, &view->nodes[i], promises, err);
+        if (is_due(desk, i))
+            code = promise(desk, view, &view->nodes[i], promises, err);
     if (code == ERR_OK && end < view->node_count)
         text_copy(desk->promised, sizeof(desk->promised), view->nodes[end - 1].name);
+    else if (code == ERR_OK)
+        desk->walked = desk->walking;
     return code;
 }
 

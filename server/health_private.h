@@ -15,6 +15,7 @@ struct health_node {
     int64_t batch_us; /* when the last batch came, by our clock; 0 = none since the start */
     int64_t ahead_ms; /* its clock before ours */
     bool is_seen;     /* at this tick */
+    bool is_promised; /* it was told what jobs were promised on it */
 };
 
 /* For the store; node alone with rule NULL = it is gone. */
@@ -27,6 +28,11 @@ struct health_change {
 struct health_exclusion {
     int64_t id, expires_us;
     char *rule, *subject; /* owned */
+};
+
+/* A state of the world, for who looks again at what changed since. */
+struct health_mark {
+    uint64_t serial, changes;
 };
 
 struct health_desk {
@@ -48,6 +54,8 @@ struct health_desk {
     size_t exclusion_count;
     struct health_peers *peers; /* owned; of the last sweep; NULL = none yet */
     char promised[NAME_SIZE];   /* of the jobs' walk: the last node; "" = none yet */
+    /* Writer thread: what the world was when the last walk over all began; and this one. */
+    struct health_mark walked, walking;
     uint64_t lost, refused;
 };
 

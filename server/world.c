@@ -58,9 +58,11 @@ void world_node_free(struct world_node *node)
 
 enum err_code world_new(struct world **out, struct err *err)
 {
+    static _Atomic uint64_t serials;
     struct world *world = calloc(1, sizeof(*world));
     if (world == NULL)
         return err_nomem(err);
+    world->serial = ++serials;
     rollout_policy_init(&world->rollout_policy);
     *out = world;
     return ERR_OK;
@@ -237,9 +239,15 @@ static void shift(void *array, size_t size, size_t at, size_t count, int delta)
         memmove(base + at * size, base + (at + 1) * size, (count - at - 1) * size);
 }
 
+static void of_all_changed(struct world *world)
+{
+    world->changed = ++world->changes;
+}
+
 void world_swap_fabric(struct world *world, struct fabric **fabric)
 {
     struct fabric *old = world->fabric;
+    of_all_changed(world);
     world->fabric = *fabric;
     world->view.fabric = world->fabric;
     *fabric = old;
@@ -257,6 +265,7 @@ void world_swap_tenant(struct world *world, const char *name, struct world_tenan
     size_t at = find_tenant(world, name, &found), count = world->view.tenant_count;
     struct world_tenant *old = found ? world->tenants[at] : NULL;
     int delta = (*entry != NULL) - (old != NULL);
+    of_all_changed(world);
     if (delta != 0) {
         shift(world->tenants, sizeof(*world->tenants), at, count, delta);
         shift(world->view_tenants, sizeof(*world->view_tenants), at, count, delta);
@@ -276,6 +285,7 @@ void world_swap_placement(struct world *world, const char *tenant, const char *j
     size_t at = find_placement(world, tenant, job, &found), count = world->view.placement_count;
     struct world_placement *old = found ? world->placements[at] : NULL;
     int delta = (*entry != NULL) - (old != NULL);
+    of_all_changed(world);
     if (delta != 0) {
         shift(world->placements, sizeof(*world->placements), at, count, delta);
         shift(world->view_placements, sizeof(*world->view_placements), at, count, delta);
@@ -315,6 +325,7 @@ void world_swap_node(struct world *world, const char *name, struct world_node **
     if (*entry != NULL) {
         world->nodes[at] = *entry;
         world->view_nodes[at] = node_view(*entry);
+        (*entry)->changed = ++world->changes;
         world->sync_counts[(*entry)->sync]++;
         world->dirty_count += (*entry)->dirty;
     }
@@ -326,6 +337,7 @@ void world_swap_policy(struct world *world, const char *tenant, struct policy **
     bool found;
     size_t at = find_tenant(world, tenant, &found);
     struct policy *old = world->tenants[at]->policy;
+    of_all_changed(world);
     world->tenants[at]->policy = *policy;
     world->view_tenants[at].policy = *policy;
     *policy = old;
@@ -346,6 +358,7 @@ void world_swap_document(struct world *world, const char *node, struct node_docu
     bool found;
     size_t at = find_node(world, node, &found);
     struct node_document old = world->nodes[at]->document;
+    world->nodes[at]->changed = ++world->changes;
     world->nodes[at]->document = *document;
     world->view_nodes[at] = node_view(world->nodes[at]);
     *document = old;
@@ -356,6 +369,7 @@ void world_swap_inventory(struct world *world, const char *node, struct inventor
     bool found;
     size_t at = find_node(world, node, &found);
     struct inventory *old = world->nodes[at]->inventory;
+    world->nodes[at]->changed = ++world->changes;
     world->nodes[at]->inventory = *inventory;
     world->view_nodes[at].inventory = *inventory;
     *inventory = old;

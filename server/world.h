@@ -97,9 +97,10 @@ struct world_node {
     struct node_document document;
     struct inventory *inventory; /* owned, NULL = never reported */
     char inventory_digest[DIGEST_TEXT_MAX];
-    bool dirty;   /* its plan must be compiled */
-    bool touched; /* its row in server/status is old */
-    bool planned; /* plan_* are set */
+    uint64_t changed; /* world.changes when its document or inventory was swapped last */
+    bool dirty;       /* its plan must be compiled */
+    bool touched;     /* its row in server/status is old */
+    bool planned;     /* plan_* are set */
     char plan_digest[DIGEST_TEXT_MAX];
     size_t plan_knobs;
     char plan_problem[256]; /* "" or why it could not be compiled */
@@ -118,6 +119,9 @@ OWN_DEFINE(world_node, struct world_node *, world_node_free)
 
 struct world {
     struct view view; /* points into the arrays below */
+    uint64_t serial;  /* of this world: no other one of the process has it */
+    uint64_t changes; /* swaps so far */
+    uint64_t changed; /* `changes` when something else than a node's was swapped last */
     struct fabric *fabric;
     int64_t fabric_revision;
     char fabric_digest[DIGEST_TEXT_MAX];

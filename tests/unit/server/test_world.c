@@ -330,6 +330,28 @@ static void a_node_has_at_most_32_labels(void **state)
     check_node(document, ERR_INVALID);
 }
 
+static void who_looked_before_sees_what_changed_since(void **state)
+{
+    struct err err = ERR_INIT;
+    struct inventory *inventory = NULL;
+    struct policy *policy = NULL;
+    (void)state;
+    add_tenant("a");
+    struct world_node *one = add_node("n1", "a"), *two = add_node("n2", "a");
+    uint64_t seen = world->changes;
+    assert_true(one->changed <= seen && two->changed <= seen && world->changed <= seen);
+    world_swap_inventory(world, "n2", &inventory);
+    assert_true(two->changed > seen);
+    assert_true(one->changed <= seen && world->changed <= seen);
+    seen = world->changes;
+    world_swap_policy(world, "a", &policy);
+    assert_true(world->changed > seen);
+    assert_true(two->changed <= seen);
+    OWN(world) struct world *other = NULL;
+    assert_ok(world_new(&other, &err));
+    assert_int_not_equal(other->serial, world->serial);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -344,6 +366,7 @@ int main(void)
         TEST(quotas_are_read_at_their_limits),
         TEST(a_nodes_metrics_address_is_a_host_and_a_port),
         TEST(a_node_has_at_most_32_labels),
+        TEST(who_looked_before_sees_what_changed_since),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
