@@ -229,6 +229,22 @@ enum err_code incident_near(struct db_ro *ro, const char *node, int64_t since_us
     return each_incident(&s, fn, arg);
 }
 
+enum err_code incident_elsewhere(struct db_ro *ro, const struct incident_place *from, int limit,
+                                 db_incident_fn *fn, void *arg, struct err *err)
+{
+    /* Two walks of the index incidents_of_rule, however many are kept. */
+    struct stmt s = stmt_start(
+        ro->conn,
+        "SELECT * FROM (SELECT " COLUMNS " FROM incidents WHERE rule = $1 AND cleared_us = 0"
+        " AND node <> $2 ORDER BY id DESC LIMIT $3)"
+        " UNION ALL SELECT * FROM (SELECT " COLUMNS " FROM incidents WHERE rule = $1"
+        " AND cleared_us >= $4 AND node <> $2 ORDER BY cleared_us DESC LIMIT $3) LIMIT $3",
+        VALUES(TEXT(from->rule), TEXT(from->node), INT(limit),
+               INT(from->since_us > 1 ? from->since_us : 1)),
+        err);
+    return each_incident(&s, fn, arg);
+}
+
 /* Exclusions ---------------------------------------------------------------------------------- */
 
 #define EXCLUSION "id, rule, subject, reason, created_by, created_us, expires_us"

@@ -71,6 +71,15 @@ ERR_MUST_CHECK enum err_code incident_list(struct db_ro *ro, const struct incide
 /* Of the node, that are open or ended since then; oldest first. */
 ERR_MUST_CHECK enum err_code incident_near(struct db_ro *ro, const char *node, int64_t since_us,
                                            db_incident_fn *fn, void *arg, struct err *err);
+struct incident_place {
+    const char *rule;
+    const char *node; /* not this one */
+    int64_t since_us; /* open, or ended since then */
+};
+/* The open ones first, of both the newest first, `limit` of them. */
+ERR_MUST_CHECK enum err_code incident_elsewhere(struct db_ro *ro, const struct incident_place *from,
+                                                int limit, db_incident_fn *fn, void *arg,
+                                                struct err *err);
 
 struct db_exclusion {
     int64_t id;

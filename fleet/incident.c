@@ -7,6 +7,7 @@
 
 #define PORT INCIDENT_SAME_PORT
 #define NODE INCIDENT_SAME_NODE
+#define PEER INCIDENT_PEER_NODE
 
 const struct incident_cause incident_causes[] = {
     {"link-down", "link-flapping", PORT},
@@ -57,14 +58,28 @@ const struct incident_cause incident_causes[] = {
     {"gpu-ecc-uncorrected", "gpu-xid", NODE},
     {"gpu-ecc-uncorrected", "gpu-remap-pending", NODE},
     {"agent-silent", "telemetry-stale", NODE},
+    /* A collective operation waits for its slowest member, and a queue pair has two ends. */
+    {"link-down", "rdma-retries-exceeded", PEER},
+    {"link-down", "retransmission-rate", PEER},
+    {"link-down", "latency-outlier", PEER},
+    {"link-down", "guarantee-not-met", PEER},
+    {"port-down", "rdma-retries-exceeded", PEER},
+    {"port-down", "guarantee-not-met", PEER},
+    {"fcs-errors", "retransmission-rate", PEER},
+    {"fcs-errors", "rdma-retries-exceeded", PEER},
+    {"lossless-discards", "retransmission-rate", PEER},
+    {"pause-storm-sent", "pause-storm", PEER},
+    {"pause-storm-sent", "guarantee-not-met", PEER},
+    {"gpu-lost", "rdma-retries-exceeded", PEER},
 };
 const size_t incident_cause_count = sizeof(incident_causes) / sizeof(incident_causes[0]);
 
 static bool is_there(const struct incident_cause *row, const struct incident_ref *cause,
                      const struct incident_ref *symptom)
 {
-    if (strcmp(cause->node, symptom->node) != 0)
-        return false;
+    bool is_here = strcmp(cause->node, symptom->node) == 0;
+    if (row->scope == INCIDENT_PEER_NODE || !is_here)
+        return row->scope == INCIDENT_PEER_NODE && !is_here;
     bool both = cause->port[0] != '\0' && symptom->port[0] != '\0';
     return row->scope == INCIDENT_SAME_NODE || !both || strcmp(cause->port, symptom->port) == 0;
 }
@@ -77,15 +92,40 @@ static bool is_then(const struct incident_ref *cause, const struct incident_ref 
     return !before && !after;
 }
 
-bool incident_explains(const struct incident_ref *cause, const struct incident_ref *symptom)
+static bool explains(const struct incident_ref *cause, const struct incident_ref *symptom,
+                     bool is_peer)
 {
     for (size_t i = 0; i < incident_cause_count; i++) {
         const struct incident_cause *row = &incident_causes[i];
-        if (strcmp(row->cause, cause->rule) == 0 && strcmp(row->symptom, symptom->rule) == 0 &&
-            is_there(row, cause, symptom) && is_then(cause, symptom))
+        if ((row->scope == INCIDENT_PEER_NODE) == is_peer && strcmp(row->cause, cause->rule) == 0 &&
+            strcmp(row->symptom, symptom->rule) == 0 && is_there(row, cause, symptom) &&
+            is_then(cause, symptom))
             return true;
     }
     return false;
+}
+
+bool incident_explains(const struct incident_ref *cause, const struct incident_ref *symptom)
+{
+    return explains(cause, symptom, false);
+}
+
+bool incident_explains_peer(const struct incident_ref *cause, const struct incident_ref *symptom)
+{
+    return explains(cause, symptom, true);
+}
+
+size_t incident_peer_rules(const char *rule, bool is_cause,
+                           const char *out[INCIDENT_PEER_RULES_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < incident_cause_count && count < INCIDENT_PEER_RULES_MAX; i++) {
+        const struct incident_cause *row = &incident_causes[i];
+        if (row->scope == INCIDENT_PEER_NODE &&
+            strcmp(is_cause ? row->cause : row->symptom, rule) == 0)
+            out[count++] = is_cause ? row->symptom : row->cause;
+    }
+    return count;
 }
 
 bool incident_is_cause(const char *rule)

@@ -16,6 +16,7 @@
 enum incident_scope {
     INCIDENT_SAME_PORT = 0, /* where both ports are known; else the node's */
     INCIDENT_SAME_NODE,
+    INCIDENT_PEER_NODE, /* another one, on which a job of the cause's node runs too */
 };
 
 struct incident_cause {
@@ -33,12 +34,19 @@ struct incident_ref {
     int64_t opened_us;
     int64_t cleared_us; /* 0 = open */
 };
-/* By the table, the places and the times. */
+/* By the table, the places and the times: on one node. */
 bool incident_explains(const struct incident_ref *cause, const struct incident_ref *symptom);
+/* The same of two nodes that have a job in common, which the caller has seen to. */
+bool incident_explains_peer(const struct incident_ref *cause, const struct incident_ref *symptom);
 
 /* Whether anything in the table is explained by that rule, or explains it. */
 bool incident_is_cause(const char *rule);
 bool incident_is_symptom(const char *rule);
+/* The rules that explain that one on peers' nodes (is_cause: that it explains there), each once; at
+ * most INCIDENT_PEER_RULES_MAX. */
+#define INCIDENT_PEER_RULES_MAX 8
+size_t incident_peer_rules(const char *rule, bool is_cause,
+                           const char *out[INCIDENT_PEER_RULES_MAX]);
 
 /* Whether an exclusion of a rule ("" = any) on a subject covers a finding: it, and what is below
  * it: "node/n1" covers "node/n1/port/..", not "node/n10". */

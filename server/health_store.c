@@ -14,6 +14,8 @@
 
 #define EVENT_BODY_SIZE 512
 #define NEAR_MAX        256 /* incidents of a node that may explain one another; more do not */
+#define ELSEWHERE_MAX   256 /* incidents of a rule on other nodes that are looked at */
+#define PEER_JOBS_MAX   64  /* jobs of a node that make others its peers */
 
 /* One incident and those around it. */
 struct filing {
@@ -27,6 +29,8 @@ struct filing {
     int64_t root;
     int64_t symptoms[NEAR_MAX];
     size_t symptom_count;
+    const struct placement *jobs[PEER_JOBS_MAX]; /* on its node */
+    size_t job_count;
 };
 
 /* Whose it is: by the label, where that job is placed. */
@@ -45,15 +49,20 @@ static void find_owner(struct filing *f)
     }
 }
 
+static struct incident_ref ref_of(const struct db_incident *row)
+{
+    return (struct incident_ref){.id = row->id,
+                                 .rule = row->rule,
+                                 .node = row->node,
+                                 .port = row->port,
+                                 .opened_us = row->opened_us,
+                                 .cleared_us = row->cleared_us};
+}
+
 static bool on_near(void *arg, const struct db_incident *row)
 {
     struct filing *f = arg;
-    const struct incident_ref other = {.id = row->id,
-                                       .rule = row->rule,
-                                       .node = row->node,
-                                       .port = row->port,
-                                       .opened_us = row->opened_us,
-                                       .cleared_us = row->cleared_us};
+    const struct incident_ref other = ref_of(row);
     if (row->id == f->self.id)
         return true;
     if (f->root == 0 && incident_explains(&other, &f->self))
@@ -61,6 +70,55 @@ static bool on_near(void *arg, const struct db_incident *row)
     if (row->root == 0 && incident_explains(&f->self, &other) && f->symptom_count < NEAR_MAX)
         f->symptoms[f->symptom_count++] = row->id;
     return true;
+}
+
+static void find_jobs(struct filing *f)
+{
+    const struct view *view = &f->desk->app->world->view;
+    const struct view_node *node = view_node_get(view, f->row.node);
+    f->job_count = 0;
+    for (size_t i = 0; node != NULL && i < view->placement_count; i++)
+        if (f->job_count < PEER_JOBS_MAX && view_placed_on(view->placements[i], node))
+            f->jobs[f->job_count++] = view->placements[i];
+}
+
+static bool shares_job(const struct filing *f, const char *name)
+{
+    const struct view_node *node = view_node_get(&f->desk->app->world->view, name);
+    for (size_t i = 0; node != NULL && i < f->job_count; i++)
+        if (view_placed_on(f->jobs[i], node))
+            return true;
+    return false;
+}
+
+/* Of another node: what explains this one, or is explained by it. What its own node explains stays
+ * as it is. */
+static bool on_peer(void *arg, const struct db_incident *row)
+{
+    struct filing *f = arg;
+    const struct incident_ref other = ref_of(row);
+    bool is_root = incident_explains_peer(&other, &f->self);
+    bool is_symptom = row->root == 0 && incident_explains_peer(&f->self, &other);
+    if ((!is_root && !is_symptom) || !shares_job(f, row->node))
+        return true;
+    if (is_root)
+        f->root = row->root != 0 ? row->root : row->id;
+    else if (f->symptom_count < NEAR_MAX)
+        f->symptoms[f->symptom_count++] = row->id;
+    return f->root == 0;
+}
+
+static enum err_code look_at_peers(struct filing *f, bool is_cause, struct err *err)
+{
+    const char *others[INCIDENT_PEER_RULES_MAX];
+    size_t count = incident_peer_rules(f->self.rule, is_cause, others);
+    enum err_code code = ERR_OK;
+    for (size_t i = 0; i < count && code == ERR_OK && f->job_count > 0 && f->root == 0; i++) {
+        const struct incident_place place = {others[i], f->self.node,
+                                             f->self.opened_us - INCIDENT_WINDOW_US};
+        code = incident_elsewhere(db_tx_ro(f->tx), &place, ELSEWHERE_MAX, on_peer, f, err);
+    }
+    return code;
 }
 
 /* A new incident gets its root, and becomes that of what it explains. */
@@ -74,6 +132,11 @@ static enum err_code link_roots(struct filing *f, int64_t id, struct err *err)
         .id = id, .rule = rule, .node = f->row.node, .port = f->row.port, .opened_us = now_us};
     enum err_code code =
         incident_near(db_tx_ro(f->tx), f->row.node, now_us - INCIDENT_WINDOW_US, on_near, f, err);
+    find_jobs(f);
+    if (code == ERR_OK && f->root == 0)
+        code = look_at_peers(f, false, err);
+    if (code == ERR_OK && f->root == 0)
+        code = look_at_peers(f, true, err);
     if (code == ERR_OK && f->root != 0 && f->root != id)
         code = incident_set_root(f->tx, id, f->root, err);
     int64_t root = f->root != 0 ? f->root : id;

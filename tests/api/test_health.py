@@ -121,6 +121,32 @@ def an_incident_survives_kill_9_and_clears(tap, server):
     tap.ok(wait_for(lambda: rules(server) == []), "a node that is removed takes them along")
 
 
+def a_peers_link_is_the_root(tap, server):
+    """n1 and n2 run one job, n3 does not."""
+    agent, _ = fixture(server)
+    agents = [agent] + [Agent(server, n, server.node(n)) for n in ("n2", "n3")]
+    placed = must(server.get("/v1/tenants/a/placements/nlp_job"), 200)
+    body = {k: v for k, v in placed.json.items() if k in ("match", "ports", "nodes")}
+    must(server.call("PUT", "/v1/tenants/a/placements/nlp_job", {**body, "nodes": ["n1", "n2"]},
+                     headers={"If-Match": placed.etag}), 200)
+    gave_up = [row("rdma", "mlx5_0", 1, retry_exceeded_err=grew(3))]
+    for one in agents[1:]:
+        send(server, one, gave_up, node=one.node)
+    tap.ok(wait_for(lambda: rules(server) == ["rdma-retries-exceeded"] * 2), "queue pairs of two nodes gave up", rules(server))
+    send(server, agent, [row("port", "p0", link_down_events=grew(1))])
+    tap.ok(wait_for(lambda: "link-down" in rules(server)), "then a link of n1 is seen to have gone down")
+    found = {(i["rule"], i["node"]): i for i in incidents(server, "?state=open")}
+    down = found["link-down", "n1"]
+    tap.equal(found["rdma-retries-exceeded", "n2"].get("root"), down["id"], "which is the root on the peer")
+    tap.equal(found["rdma-retries-exceeded", "n3"].get("root"), None, "and not on a node without a job of it")
+    send(server, agents[1], [("qp", "mlx5_0", 9, 0, 0, {"retransmits": ("stays", 0, [0] * 9 + [2000]),
+                                                     "tx_packets": ("stays", 0, [0] * 9 + [10**6])})], node="n2")
+    send(server, agents[1], [("qp", "mlx5_0", 9, 0, 0, {"retransmits": ("stays", 0, [2000] * 9 + [4000]),
+                                                     "tx_packets": ("stays", 0, [10**6] * 9 + [2 * 10**6])})], node="n2")
+    late = wait_for(lambda: incidents(server, "?state=open&rule=retransmission-rate"))
+    tap.equal([(i["node"], i.get("root")) for i in late], [("n2", down["id"])], "what comes later has it as well")
+
+
 def who_acknowledges_says_why(tap, server):
     agent, tokens = fixture(server)
     send(server, agent, drops(0))
@@ -260,6 +286,6 @@ def jobs_are_held_against_what_they_were_promised(tap, server):
     tap.equal([i["step"] for i in run_of["likely"]], ["guarantee", "limit-floor"], "the runbook leads to both")
 
 
-run([jobs_are_held_against_what_they_were_promised, one_batch_raises_what_is_wrong_and_nothing_else, a_reset_is_no_finding, an_incident_survives_kill_9_and_clears,
+run([jobs_are_held_against_what_they_were_promised, one_batch_raises_what_is_wrong_and_nothing_else, a_reset_is_no_finding, an_incident_survives_kill_9_and_clears, a_peers_link_is_the_root,
      who_acknowledges_says_why, what_is_excluded_counts_for_no_grade, a_tenant_sees_its_own_queue_pairs,
      what_the_server_knows_is_looked_at])

@@ -90,6 +90,38 @@ static void a_root_that_gets_a_root_takes_its_symptoms_along(void **state)
     assert_string_equal(seen.text, "1 link-down node/n1/port/p0 warning root=0 count=1 \n");
 }
 
+static void what_a_rule_raised_elsewhere_is_found(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    struct seen seen = {.rows = 0};
+    struct db_incident one = link_down;
+    int64_t cleared, began = t->tx.ro.now_us;
+    const struct incident_place place = {"link-down", "n1", began + 1};
+    raise_it(t, &one, INCIDENT_OPENED); /* its own */
+    one.node = "n2";
+    one.subject = "node/n2/port/p0"; /* ended too early */
+    raise_it(t, &one, INCIDENT_OPENED);
+    assert_ok(incident_clear(&t->tx, "link-down", one.subject, &cleared, &err));
+    table_later(t, 1);
+    one.subject = "node/n2/port/p1"; /* ended since */
+    raise_it(t, &one, INCIDENT_OPENED);
+    assert_ok(incident_clear(&t->tx, "link-down", one.subject, &cleared, &err));
+    one.subject = "node/n2/port/p2";
+    raise_it(t, &one, INCIDENT_OPENED);
+    one.subject = "node/n2/port/p3";
+    raise_it(t, &one, INCIDENT_OPENED);
+    one.rule = "port-down"; /* another rule's */
+    raise_it(t, &one, INCIDENT_OPENED);
+    assert_ok(incident_elsewhere(t->ro, &place, 10, see, &seen, &err));
+    assert_string_equal(seen.text, "5 link-down node/n2/port/p3 warning root=0 count=1 \n"
+                                   "4 link-down node/n2/port/p2 warning root=0 count=1 \n"
+                                   "3 link-down node/n2/port/p1 warning over root=0 count=1 \n");
+    seen = (struct seen){.rows = 0};
+    assert_ok(incident_elsewhere(t->ro, &place, 1, see, &seen, &err));
+    assert_int_equal(seen.rows, 1);
+}
+
 static void filters_take_what_they_name(void **state)
 {
     struct table_test *t = *state;
@@ -219,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         table_test(an_incident_is_one_until_it_is_over_for_long),
         table_test(a_root_that_gets_a_root_takes_its_symptoms_along),
+        table_test(what_a_rule_raised_elsewhere_is_found),
         table_test(filters_take_what_they_name),
         table_test(a_node_that_goes_takes_its_open_incidents_with_it),
         table_test(open_incidents_are_bounded_and_old_ones_go),

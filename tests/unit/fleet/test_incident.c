@@ -57,6 +57,45 @@ static void a_symptom_is_explained_within_the_window_alone(void **state)
     assert_false(incident_explains(&cause, &symptom));
 }
 
+static void a_peers_link_explains_what_fails_here(void **state)
+{
+    const char *rules[INCIDENT_PEER_RULES_MAX];
+    struct incident_ref symptom = {.rule = "rdma-retries-exceeded",
+                                   .node = "n2",
+                                   .port = "0000:5e:00.0/0",
+                                   .opened_us = T0 + INCIDENT_WINDOW_US};
+    (void)state;
+    assert_true(incident_explains_peer(&down, &symptom));
+    assert_false(incident_explains_peer(&symptom, &down));
+    symptom.opened_us = T0 - INCIDENT_EARLY_US - 1;
+    assert_false(incident_explains_peer(&down, &symptom));
+    symptom.opened_us = T0;
+    symptom.node = "n1"; /* no peer of itself */
+    assert_false(incident_explains_peer(&down, &symptom));
+    symptom.node = "n2";
+    symptom.rule = "port-down"; /* of the node alone */
+    assert_false(incident_explains_peer(&down, &symptom));
+    assert_int_equal(incident_peer_rules("pause-storm", false, rules), 1);
+    assert_string_equal(rules[0], "pause-storm-sent");
+    assert_int_equal(incident_peer_rules("pause-storm-sent", true, rules), 2);
+    assert_int_equal(incident_peer_rules("thp-on", true, rules), 0);
+}
+
+static void no_rule_has_more_peers_than_the_limit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < incident_cause_count; i++) {
+        size_t causes = 0, symptoms = 0;
+        for (size_t k = 0; k < incident_cause_count; k++) {
+            bool is_peer = incident_causes[k].scope == INCIDENT_PEER_NODE;
+            causes +=
+                is_peer && strcmp(incident_causes[k].symptom, incident_causes[i].symptom) == 0;
+            symptoms += is_peer && strcmp(incident_causes[k].cause, incident_causes[i].cause) == 0;
+        }
+        assert_true(causes <= INCIDENT_PEER_RULES_MAX && symptoms <= INCIDENT_PEER_RULES_MAX);
+    }
+}
+
 /* Else a chain of causes could lead back to where it began. */
 static bool leads_to(const char *from, const char *to, int depth)
 {
@@ -104,6 +143,8 @@ int main(void)
         cmocka_unit_test(a_link_that_went_down_explains_what_failed_on_its_port),
         cmocka_unit_test(matters_of_the_node_do_not_ask_for_the_port),
         cmocka_unit_test(a_symptom_is_explained_within_the_window_alone),
+        cmocka_unit_test(a_peers_link_explains_what_fails_here),
+        cmocka_unit_test(no_rule_has_more_peers_than_the_limit),
         cmocka_unit_test(nothing_is_its_own_cause),
         cmocka_unit_test(every_cause_is_a_rule_of_health),
         cmocka_unit_test(an_exclusion_covers_what_is_below_its_subject),
