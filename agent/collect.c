@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/cond.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "fleet/name.h"
@@ -240,11 +240,7 @@ static bool wait_until(struct collect *c, int64_t mono_ns)
     pthread_mutex_lock(&c->lock);
     int64_t left_ns = mono_ns - c->config.clock->mono_ns(c->config.clock);
     if (left_ns > 0 && !c->stop) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        left_ns += until.tv_nsec;
-        until.tv_sec += left_ns / NS_PER_S;
-        until.tv_nsec = left_ns % NS_PER_S;
+        const struct timespec until = cond_deadline(left_ns);
         pthread_cond_timedwait(&c->changed, &c->lock, &until);
     }
     bool stop = c->stop;
@@ -288,7 +284,6 @@ static void release(struct collect *c)
 
 static void init(struct collect *c, const struct collect_config *config)
 {
-    pthread_condattr_t attr;
     uint32_t chance;
     c->config = *config;
     if (config->interval_ns == 0)
@@ -297,10 +292,7 @@ static void init(struct collect *c, const struct collect_config *config)
         c->config.samples = COLLECT_SAMPLES;
     snprintf(c->node, sizeof(c->node), "%s", config->node);
     pthread_mutex_init(&c->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init(&c->changed);
     telemetry_batch_init(&c->batch);
     random_bytes(&c->batch.stream, sizeof(c->batch.stream));
     random_bytes(&chance, sizeof(chance));
@@ -332,14 +324,10 @@ enum err_code collect_new(const struct collect_config *config, struct collect **
 
 void collect_free(struct collect *c)
 {
-    struct timespec until;
+    const struct timespec until = cond_deadline(COLLECT_STOP_MS * NS_PER_MS);
     int late = 0;
     if (c == NULL)
         return;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += COLLECT_STOP_MS * NS_PER_MS;
-    until.tv_sec += until.tv_nsec / NS_PER_S;
-    until.tv_nsec %= NS_PER_S;
     pthread_mutex_lock(&c->lock);
     c->stop = true;
     pthread_cond_signal(&c->changed);

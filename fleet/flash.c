@@ -248,12 +248,3 @@ json_t *flash_report_to_json(const struct flash_report *report)
         return NULL;
     return GIVE(object);
 }
-
-bool flash_report_follows(const struct flash_report *last, const struct flash_report *next)
-{
-    if (last->outcome != FLASH_OPEN || next->phase < last->phase)
-        return false;
-    if (next->outcome != FLASH_OPEN || next->phase > last->phase)
-        return true;
-    return next->at_us >= last->at_us;
-}

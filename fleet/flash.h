@@ -121,11 +121,3 @@ struct flash_report {
 ERR_MUST_CHECK enum err_code flash_report_from_json(const json_t *document,
                                                     struct flash_report *out, struct err *err);
 json_t *flash_report_to_json(const struct flash_report *report); /* NULL = no memory */
-
-/*
- * Whether `next` says more than `last` (of the same task): an outcome is final, phases go forward,
- * and within one phase the node's clock does (a percentage may fall: devices count each component
- * from 0). What does not follow is an old or repeated report: to be answered as a good one and not
- * kept.
- */
-bool flash_report_follows(const struct flash_report *last, const struct flash_report *next);

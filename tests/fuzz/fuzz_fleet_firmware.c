@@ -47,7 +47,6 @@ static void try_report(const json_t *document)
     must(flash_report_from_json(written, &again, NULL) == ERR_OK);
     OWN(json) json_t *twice = flash_report_to_json(&again);
     must(json_equal(written, twice));
-    must(report.outcome == FLASH_OPEN || !flash_report_follows(&report, &again));
 }
 
 static void check_windows(const struct campaign_settings *settings)

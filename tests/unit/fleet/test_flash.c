@@ -231,26 +231,6 @@ static void an_outcome_says_whether_something_was_written(void **unused)
     }
 }
 
-static void reports_follow_each_other_forward_only(void **unused)
-{
-    (void)unused;
-    struct flash_report last = {.phase = FLASH_FLASHING, .percent = 40, .at_us = 100};
-    struct flash_report next = last;
-    assert_true(flash_report_follows(&last, &next));
-    next.at_us = 99;
-    assert_false(flash_report_follows(&last, &next));
-    next.phase = FLASH_FLASHED;
-    assert_true(flash_report_follows(&last, &next));
-    next.phase = FLASH_DRAINING;
-    next.at_us = 200;
-    assert_false(flash_report_follows(&last, &next));
-    next = last;
-    next.outcome = FLASH_FAILED;
-    next.at_us = 0;
-    assert_true(flash_report_follows(&last, &next));
-    assert_false(flash_report_follows(&next, &next)); /* twice */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,7 +244,6 @@ int main(void)
         cmocka_unit_test(a_hostile_report_is_refused_with_a_pointer),
         cmocka_unit_test(a_message_over_its_maximum_is_refused),
         cmocka_unit_test(an_outcome_says_whether_something_was_written),
-        cmocka_unit_test(reports_follow_each_other_forward_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
