@@ -74,6 +74,32 @@ static void put_column(struct varint_out *out, const int64_t *values, size_t cou
     }
 }
 
+static bool has_value(const int64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (values[i] != TELEMETRY_ABSENT)
+            return true;
+    return false;
+}
+
+/* A column of which nothing was read is left out: it says nothing, and who reads refuses it. */
+static void put_columns(struct varint_out *out, const struct telemetry_batch *batch,
+                        const struct telemetry_row *row)
+{
+    const struct telemetry_column *columns = batch->columns + row->first;
+    size_t count = 0;
+    for (size_t i = 0; i < row->count; i++)
+        count += has_value(batch->values + columns[i].at, batch->sample_count);
+    varint_put(out, count);
+    for (size_t i = 0; i < row->count; i++) {
+        const int64_t *values = batch->values + columns[i].at;
+        if (!has_value(values, batch->sample_count))
+            continue;
+        varint_put(out, columns[i].name);
+        put_column(out, values, batch->sample_count);
+    }
+}
+
 enum err_code telemetry_encode(const struct telemetry_batch *batch, uint8_t **out, size_t *out_len,
                                struct err *err)
 {
@@ -87,11 +113,7 @@ enum err_code telemetry_encode(const struct telemetry_batch *batch, uint8_t **ou
         varint_put(&bytes, row->subject.number);
         varint_put(&bytes, row->subject.pid);
         varint_put(&bytes, row->subject.label);
-        varint_put(&bytes, row->count);
-        for (size_t j = row->first; j < row->first + row->count; j++) {
-            varint_put(&bytes, batch->columns[j].name);
-            put_column(&bytes, batch->values + batch->columns[j].at, batch->sample_count);
-        }
+        put_columns(&bytes, batch, row);
     }
     if (bytes.no_memory || bytes.len > TELEMETRY_BODY_MAX) {
         free(bytes.data);

@@ -80,6 +80,34 @@ static void a_batch_reads_back_as_it_was(void **state)
     telemetry_batch_release(&back);
 }
 
+static void a_column_without_a_value_is_left_out(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct telemetry_batch batch, back;
+    struct telemetry_subject subject = {.kind = TELEMETRY_GPU};
+    uint8_t *data = NULL;
+    size_t len = 0;
+    uint16_t name;
+    int64_t *values;
+    telemetry_batch_init(&batch);
+    telemetry_batch_init(&back);
+    build(&batch, -1);
+    assert_ok(telemetry_name_add(&batch, &byte_name, &name, &err));
+    assert_ok(telemetry_column_add(&batch, name, &values, &err)); /* all of it is absent */
+    assert_ok(telemetry_device_add(&batch, "0000:1a:00.0", &subject.device, &err));
+    assert_ok(telemetry_row_add(&batch, &subject, &err));
+    assert_ok(telemetry_column_add(&batch, name, &values, &err)); /* and all of a row */
+    assert_ok(telemetry_encode(&batch, &data, &len, &err));
+    assert_ok(telemetry_decode(data, len, &back, &err));
+    assert_int_equal(back.row_count, 2);
+    assert_int_equal(back.rows[0].count, 2);
+    assert_int_equal(back.rows[1].count, 0);
+    free(data);
+    telemetry_batch_release(&batch);
+    telemetry_batch_release(&back);
+}
+
 static void a_batch_that_is_cut_anywhere_is_refused(void **state)
 {
     (void)state;
@@ -255,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_reads_back_as_it_was),
+        cmocka_unit_test(a_column_without_a_value_is_left_out),
         cmocka_unit_test(a_batch_that_is_cut_anywhere_is_refused),
         cmocka_unit_test(a_body_over_its_maximum_is_refused),
         cmocka_unit_test(rows_over_their_maximum_are_refused),
