@@ -16,9 +16,11 @@
 #define PERF_DEPTH_MAX   256                /* operations under way */
 #define PERF_ROUNDS_MAX  1000
 #define PERF_SAMPLES_MAX 1000000 /* of a round */
-#define PERF_CLIENTS_MAX 64      /* queue pairs of a server */
+#define PERF_CLIENTS_MAX 96      /* queue pairs of a server */
 #define PERF_SECONDS_MAX 3600
 #define PERF_SENDERS_MAX 32 /* processes of incast */
+#define PERF_TENANT_A    5  /* flows of tenants, which weigh as many as the other has */
+#define PERF_TENANT_B    2
 
 enum perf_test { PERF_SEND_LAT, PERF_WRITE_BW, PERF_READ_BW, PERF_CPU, PERF_INCAST, PERF_TENANTS };
 

@@ -9,6 +9,30 @@
 #define LEAST_BYTES 64
 #define CQ_DEPTH    (4 * PERF_DEPTH_MAX * 8)
 
+const struct perf_label perf_labels[PERF_LABELS] = {
+    {1, 1, PERF_SENDERS_MAX}, {2, PERF_TENANT_B, PERF_TENANT_A}, {3, PERF_TENANT_A, PERF_TENANT_B}};
+
+const struct perf_label *perf_label_of(int weight)
+{
+    for (int i = 0; i < PERF_LABELS; i++)
+        if (perf_labels[i].weight == weight)
+            return &perf_labels[i];
+    return &perf_labels[0];
+}
+
+static enum err_code set_labels(struct perf_end *end, const struct perf_options *options,
+                                struct err *err)
+{
+    for (int i = 0; i < PERF_LABELS; i++) {
+        const struct perf_label *l = &perf_labels[i];
+        const struct solar_share share = {.weight = l->weight};
+        if (solar_key_set(end->context, l->label, PERF_EPOCH, options->key, err) ||
+            solar_label_set(end->context, l->label, &share, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
 enum err_code perf_end_new(const struct perf_options *options, uint16_t port, struct perf_end **out,
                            struct err *err)
 {
@@ -23,7 +47,7 @@ enum err_code perf_end_new(const struct perf_options *options, uint16_t port, st
                                         .spin_ns = options->spin_ns};
     enum err_code code = solar_context_new(&config, &end->context, err);
     if (code == ERR_OK)
-        code = solar_key_set(end->context, PERF_LABEL, PERF_EPOCH, options->key, err);
+        code = set_labels(end, options, err);
     if (code == ERR_OK)
         code = solar_pd_new(end->context, &end->pd, err);
     if (code == ERR_OK)
@@ -59,9 +83,10 @@ enum err_code perf_end_memory(struct perf_end *end, uint64_t bytes, unsigned acc
     return solar_mr_new(end->pd, end->memory, bytes, access, &end->mr, err);
 }
 
-enum err_code perf_end_qp(struct perf_end *end, struct solar_qp **out, struct err *err)
+enum err_code perf_end_qp(struct perf_end *end, uint32_t label, struct solar_qp **out,
+                          struct err *err)
 {
-    const struct solar_qp_config config = {.label = PERF_LABEL,
+    const struct solar_qp_config config = {.label = label,
                                            .epoch = PERF_EPOCH,
                                            .send_cq = end->cq,
                                            .receive_cq = end->cq,

@@ -6,8 +6,19 @@
 #include "base/own.h"
 #include "datapath/solar/perf/perf.h"
 
-#define PERF_LABEL 1
 #define PERF_EPOCH 1
+
+/* What sends is told apart by its label, as jobs are: the receiver grants by the labels' weights.
+ */
+struct perf_label {
+    uint32_t label;
+    int weight;
+    int accepting; /* queue pairs of a server that wait for clients of it */
+};
+#define PERF_LABELS 3
+extern const struct perf_label perf_labels[PERF_LABELS];
+/* The label of that weight; the first where no label has it. */
+const struct perf_label *perf_label_of(int weight);
 
 struct perf_end {
     struct solar_context *context;
@@ -25,5 +36,5 @@ OWN_DEFINE(perf_end, struct perf_end *, perf_end_free)
 /* At least a request's and an answer's room. */
 ERR_MUST_CHECK enum err_code perf_end_memory(struct perf_end *end, uint64_t bytes, unsigned access,
                                              struct err *err);
-ERR_MUST_CHECK enum err_code perf_end_qp(struct perf_end *end, struct solar_qp **out,
-                                         struct err *err);
+ERR_MUST_CHECK enum err_code perf_end_qp(struct perf_end *end, uint32_t label,
+                                         struct solar_qp **out, struct err *err);

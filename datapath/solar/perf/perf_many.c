@@ -14,10 +14,8 @@
 #include "base/own.h"
 #include "datapath/solar/perf/perf.h"
 
-#define TENANT_FLOWS_A 5
-#define TENANT_FLOWS_B 2
-#define TENANT_FLOWS   (TENANT_FLOWS_A + TENANT_FLOWS_B)
-#define LIMIT_PERCENT  60 /* of the line, of each tenant under PERF_POLICY_LIMIT */
+#define TENANT_FLOWS  (PERF_TENANT_A + PERF_TENANT_B)
+#define LIMIT_PERCENT 60 /* of the line, of each tenant under PERF_POLICY_LIMIT */
 
 /* Shared by the processes; each writes its own place before it ends. */
 struct many {
@@ -38,12 +36,12 @@ OWN_DEFINE(many, struct many *, unmap)
  * the others, a tenant's part is divided among its flows here; on a node its agent does that. */
 static void be_tenant(struct perf_options *o, int i)
 {
-    int flows = i < TENANT_FLOWS_A ? TENANT_FLOWS_A : TENANT_FLOWS_B;
+    int flows = i < PERF_TENANT_A ? PERF_TENANT_A : PERF_TENANT_B;
     int others = TENANT_FLOWS - flows;
     /* Two tenants with half of the line each take the length of a round. In whole operations, of
      * which both numbers of flows have as many each: both tenants carry the same to the byte. */
     double each = (double)o->rate_bps / 8e9 * (double)o->round_ns / 2 / (double)o->size_bytes;
-    int64_t shares = (int64_t)(each / (TENANT_FLOWS_A * TENANT_FLOWS_B)) + 1;
+    int64_t shares = (int64_t)(each / (PERF_TENANT_A * PERF_TENANT_B)) + 1;
     o->volume_bytes = shares * others * o->size_bytes;
     if (o->policy == PERF_POLICY_WEIGHT)
         o->weight = others;
@@ -98,7 +96,7 @@ static double difference(const struct perf_result *results)
 {
     int64_t a = 0, b = 0;
     for (int i = 0; i < TENANT_FLOWS; i++) {
-        int64_t *of = i < TENANT_FLOWS_A ? &a : &b;
+        int64_t *of = i < PERF_TENANT_A ? &a : &b;
         *of = results[i].ns > *of ? results[i].ns : *of;
     }
     int64_t first = a < b ? a : b, last = a < b ? b : a;

@@ -8,9 +8,6 @@
 #include "datapath/solar/bytes.h"
 #include "datapath/solar/perf/perf_end.h"
 
-/* Queue pairs that wait for clients: one for each that may come at a time. With fewer, one that
- * comes takes the place of another whose third datagram is late. */
-#define ACCEPTING  PERF_SENDERS_MAX
 #define LOOK_NS    INT64_C(1000000)
 #define ANSWER_ID  1
 #define REQUEST_AT 0
@@ -18,6 +15,7 @@
 
 struct client {
     struct solar_qp *qp;
+    const struct perf_label *label;
     struct solar_mr *mr;
     uint8_t *memory;
     struct perf_request request;
@@ -58,7 +56,7 @@ static enum err_code give_memory(struct perf_server *s, struct client *c, uint64
 
 static enum err_code accept_one(struct perf_server *s, struct client *c, struct err *err)
 {
-    enum err_code code = perf_end_qp(s->end, &c->qp, err);
+    enum err_code code = perf_end_qp(s->end, c->label->label, &c->qp, err);
     if (code == ERR_OK)
         code = give_memory(s, c, 2 * PERF_REQUEST_SIZE, err);
     if (code == ERR_OK)
@@ -71,23 +69,34 @@ static enum err_code accept_one(struct perf_server *s, struct client *c, struct 
     return code;
 }
 
-/* So that ACCEPTING wait, if there is room. */
-static enum err_code accept_more(struct perf_server *s, struct err *err)
+/* So that one waits for each client that may come at a time, if there is room. With fewer, one that
+ * comes takes the place of another whose third datagram is late. */
+static enum err_code accept_label(struct perf_server *s, const struct perf_label *label,
+                                  struct err *err)
 {
     int waiting = 0;
     for (int i = 0; i < PERF_CLIENTS_MAX; i++) {
         struct client *c = &s->clients[i];
         if (c->qp != NULL && solar_qp_state(c->qp) == SOLAR_FAILED)
             drop(c);
-        waiting += c->qp != NULL && solar_qp_state(c->qp) == SOLAR_OPENING;
+        waiting += c->qp != NULL && c->label == label && solar_qp_state(c->qp) == SOLAR_OPENING;
     }
-    for (int i = 0; i < PERF_CLIENTS_MAX && waiting < ACCEPTING; i++) {
+    for (int i = 0; i < PERF_CLIENTS_MAX && waiting < label->accepting; i++) {
         if (s->clients[i].qp != NULL)
             continue;
+        s->clients[i].label = label;
         if (accept_one(s, &s->clients[i], err) != ERR_OK)
             return err->code;
         waiting++;
     }
+    return ERR_OK;
+}
+
+static enum err_code accept_more(struct perf_server *s, struct err *err)
+{
+    for (int i = 0; i < PERF_LABELS; i++)
+        if (accept_label(s, &perf_labels[i], err) != ERR_OK)
+            return err->code;
     return ERR_OK;
 }
 

@@ -85,14 +85,13 @@ static bool goes_on(const struct perf_options *options, int64_t begin_ns, int64_
                                      : perf_now_ns() - begin_ns < options->round_ns;
 }
 
-/* What holds for the label; without any of it the library's default does. */
+/* What holds for the label. */
 static enum err_code set_share(struct perf_end *end, const struct perf_options *o, struct err *err)
 {
-    struct solar_share share = {.weight = o->weight > 0 ? o->weight : 1,
-                                .limit_bps = o->test == PERF_CPU ? o->rate_bps : o->limit_bps};
-    if (share.weight == 1 && share.limit_bps == 0)
-        return ERR_OK;
-    return solar_label_set(end->context, PERF_LABEL, &share, err);
+    const struct perf_label *label = perf_label_of(o->weight);
+    const struct solar_share share = {
+        .weight = label->weight, .limit_bps = o->test == PERF_CPU ? o->rate_bps : o->limit_bps};
+    return solar_label_set(end->context, label->label, &share, err);
 }
 
 static enum err_code stream(struct perf_end *end, struct solar_qp *qp,
@@ -143,7 +142,7 @@ enum err_code perf_solar_run(const struct perf_options *options, int64_t *sample
     if (code == ERR_OK)
         code = set_share(end, options, err);
     if (code == ERR_OK)
-        code = perf_end_qp(end, &qp, err);
+        code = perf_end_qp(end, perf_label_of(options->weight)->label, &qp, err);
     if (code != ERR_OK)
         return code;
     end->own_qp = qp;
