@@ -29,6 +29,8 @@
 #define POOL_PARTS         8 /* the pool is a BDP and one of these parts of it */
 #define QUANTUM_BYTES      65536
 #define AGE_NS             INT64_C(100000)
+#define ABSENT_MAX_NS      INT64_C(10000000)
+#define ABSENT_FADE        64.0 /* rounds that bring something, until a third is left */
 
 _Static_assert(SOLAR_PATHS_MAX == UDP_PATHS_MAX && SOLAR_PATHS_MAX == TRACK_PATHS_MAX &&
                    SOLAR_PATHS_MAX == HELLO_PATHS_MAX,
@@ -92,13 +94,28 @@ static enum err_code complete_config(struct solar_config *c, struct err *err)
     return ERR_OK;
 }
 
+int64_t context_burst_bytes(const struct solar_context *context)
+{
+    const struct solar_config *c = &context->config;
+    double bdp = (double)c->line_bps / 8e9 * (double)c->base_rtt_ns;
+    return bdp < UDP_BURST_BYTES ? (int64_t)bdp : UDP_BURST_BYTES;
+}
+
+int64_t context_rtt_ns(const struct solar_context *context, int64_t burst_bytes)
+{
+    const struct solar_config *c = &context->config;
+    return c->base_rtt_ns + (int64_t)((double)burst_bytes * 8e9 / (double)c->line_bps);
+}
+
 /* What is on its way here is at most what the path holds, and what the socket can keep: the kernel
  * counts more than the payload. One that sends alone may fill the socket: while this process does
  * not run nobody grants, and what waits in the socket waits in no switch. */
 static enum err_code start_credit(struct solar_context *context, struct err *err)
 {
     const struct solar_config *c = &context->config;
-    int64_t bdp = (int64_t)((double)c->line_bps / 8e9 * (double)c->base_rtt_ns);
+    int64_t burst = context_burst_bytes(context);
+    burst = burst > c->payload_max ? burst : c->payload_max;
+    int64_t bdp = (int64_t)((double)c->line_bps / 8e9 * (double)context_rtt_ns(context, burst));
     int64_t pool = bdp + bdp / POOL_PARTS, keeps = udp_buffer_bytes(context->udp) / 2;
     pool = pool < keeps ? pool : keeps;
     pool = pool > 2 * c->payload_max ? pool : 2 * c->payload_max;
@@ -258,6 +275,9 @@ void context_deliver(struct solar_context *context, const struct udp_arrived *ar
 static void on_arrived(void *arg, const struct udp_arrived *arrived)
 {
     struct solar_context *context = arg;
+    int64_t absent_ns = context->round_ns - arrived->arrived_ns;
+    if (absent_ns > context->absent_now_ns)
+        context->absent_now_ns = absent_ns;
     context->busy = true;
     if (context->filter != NULL)
         context->filter(context->filter_arg, arrived);
@@ -294,6 +314,19 @@ static void run_timers(struct solar_context *context, int64_t now_ns)
     }
 }
 
+/* What came while nobody looked waited in the socket. */
+static void note_absence(struct solar_context *context)
+{
+    int64_t now_ns =
+        context->absent_now_ns < ABSENT_MAX_NS ? context->absent_now_ns : ABSENT_MAX_NS;
+    context->absent_now_ns = 0;
+    context->absent_ns -= context->absent_ns / ABSENT_FADE;
+    if ((double)now_ns > context->absent_ns)
+        context->absent_ns = (double)now_ns;
+    credit_set_held(context->credit,
+                    (int64_t)((double)context->config.line_bps / 8e9 * context->absent_ns));
+}
+
 static void run_round(struct solar_context *context, int64_t now_ns)
 {
     context->round_ns = now_ns;
@@ -302,8 +335,10 @@ static void run_round(struct solar_context *context, int64_t now_ns)
         control_look(context->control, now_ns);
     send_acks(context, now_ns);
     bool more;
-    if (udp_receive(context->udp, on_arrived, context, &more) > 0)
+    if (udp_receive(context->udp, on_arrived, context, &more) > 0) {
+        note_absence(context);
         qp_grant_all(context);
+    }
     if (now_ns >= context->next_ns && !more)
         run_timers(context, now_ns);
     if (!context->told)

@@ -70,12 +70,14 @@ struct solar_context {
     /* Lists of queue pairs, by link (qp.h): an acknowledgement or credit is due; repairs are due.
      */
     struct solar_qp *ack_first, *kick_first;
-    int64_t next_ns;  /* when timers have something to do */
-    int64_t spin_ns;  /* how long the next look is, at most config.spin_ns */
-    int64_t round_ns; /* when the round under way began */
-    bool busy;        /* something happened in it */
-    bool told;        /* and the user was told of it */
-    bool untold;      /* a queue pair waits for room in a completion queue */
+    int64_t next_ns;       /* when timers have something to do */
+    int64_t spin_ns;       /* how long the next look is, at most config.spin_ns */
+    int64_t round_ns;      /* when the round under way began */
+    double absent_ns;      /* the longest of late that something had come before it was read */
+    int64_t absent_now_ns; /* of the round under way */
+    bool busy;             /* something happened in it */
+    bool told;             /* and the user was told of it */
+    bool untold;           /* a queue pair waits for room in a completion queue */
     struct solar_stats stats;
     /* For tests: gets what arrives instead of context_deliver(), to which it may give it on. */
     void (*filter)(void *arg, const struct udp_arrived *arrived);
@@ -83,6 +85,11 @@ struct solar_context {
 };
 
 int64_t context_now_ns(void);
+/* A burst is not longer than what the path holds. */
+int64_t context_burst_bytes(const struct solar_context *context);
+/* Of the path without a queue, for a burst of so many bytes: its last packet waits for the first.
+ */
+int64_t context_rtt_ns(const struct solar_context *context, int64_t burst_bytes);
 void context_deliver(struct solar_context *context, const struct udp_arrived *arrived);
 /* Something is to be done at that time. */
 void context_wake_at(struct solar_context *context, int64_t at_ns);

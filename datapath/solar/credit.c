@@ -17,7 +17,7 @@ enum err_code credit_init(struct credit *c, int64_t pool_bytes, int64_t packet_b
                        (long long)pool_bytes, (long long)packet_bytes);
     c->pool_bytes = c->alone_bytes = pool_bytes;
     c->packet_bytes = packet_bytes;
-    c->outstanding = c->weight_active = 0;
+    c->held_bytes = c->outstanding = c->weight_active = 0;
     c->joined = c->senders = 0;
     c->first = c->last = CREDIT_NONE;
     for (int i = 0; i < CREDIT_SENDERS_MAX; i++)
@@ -28,6 +28,11 @@ enum err_code credit_init(struct credit *c, int64_t pool_bytes, int64_t packet_b
 void credit_set_alone(struct credit *c, int64_t bytes)
 {
     c->alone_bytes = bytes > c->pool_bytes ? bytes : c->pool_bytes;
+}
+
+void credit_set_held(struct credit *c, int64_t bytes)
+{
+    c->held_bytes = bytes;
 }
 
 static bool is_active(const struct credit_sender *s)
@@ -156,7 +161,8 @@ void credit_arrived(struct credit *c, uint16_t index, int64_t bytes)
 static int64_t limit_of(const struct credit *c)
 {
     bool alone = c->weight_active == c->sender[c->first].weight;
-    return alone ? c->alone_bytes : c->pool_bytes;
+    int64_t shared = c->pool_bytes + c->held_bytes;
+    return alone || shared > c->alone_bytes ? c->alone_bytes : shared;
 }
 
 bool credit_grant(struct credit *c, uint16_t *out_sender)

@@ -37,7 +37,7 @@ struct credit_sender {
 };
 
 struct credit {
-    int64_t pool_bytes, packet_bytes, alone_bytes;
+    int64_t pool_bytes, packet_bytes, alone_bytes, held_bytes;
     int64_t outstanding; /* granted to active senders and not arrived */
     int joined;
     int64_t weight_active; /* of those with demand that has not arrived */
@@ -53,6 +53,11 @@ ERR_MUST_CHECK enum err_code credit_init(struct credit *c, int64_t pool_bytes, i
 /* What the one active sender may have on its way; less than the pool counts as the pool, as it is
  * at first. */
 void credit_set_alone(struct credit *c, int64_t bytes);
+
+/* What the line brings while the receiver's process does not run: it waits in the socket and in no
+ * switch, so that senders may have so much more than the pool on their way, up to what one alone
+ * may have. 0 at first. */
+void credit_set_held(struct credit *c, int64_t bytes);
 
 /* A queue pair more; ERR_LIMIT, ERR_INVALID (weight). */
 ERR_MUST_CHECK enum err_code credit_join(struct credit *c, int weight, uint16_t *out_sender,

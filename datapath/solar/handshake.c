@@ -21,7 +21,7 @@ _Static_assert(HELLO_SIZE <= UDP_HEAD_MAX, "a handshake is one head");
 #define AGAIN_FIRST_NS INT64_C(20000000)
 #define AGAIN_MAX_NS   INT64_C(500000000)
 #define WELCOME_NS     INT64_C(2000000000)
-#define TAKE_AFTER_NS  INT64_C(100000000) /* a READY takes a round trip */
+#define TAKE_AFTER_NS  INT64_C(500000000) /* a READY takes a round trip and a process that runs */
 
 static void fail_nonce(struct solar_qp *qp)
 {

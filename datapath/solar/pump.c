@@ -33,17 +33,29 @@ void pump_set_hold(struct pump *p, int64_t most_ns)
     p->hold_max_ns = most_ns;
 }
 
-static void note_hold(struct pump *p, int64_t hold_ns)
+static void note(const struct pump *p, double *longest_ns, int64_t hold_ns)
 {
     hold_ns = hold_ns < p->hold_max_ns ? hold_ns : p->hold_max_ns;
-    p->hold_ns -= p->hold_ns / HOLD_FADE;
-    if ((double)hold_ns > p->hold_ns)
-        p->hold_ns = (double)hold_ns;
+    *longest_ns -= *longest_ns / HOLD_FADE;
+    if ((double)hold_ns > *longest_ns)
+        *longest_ns = (double)hold_ns;
+}
+
+void pump_note_absence(struct pump *p, int64_t absent_ns)
+{
+    note(p, &p->absent_ns, absent_ns);
 }
 
 static int64_t held_bytes(const struct pump *p)
 {
-    return (int64_t)(p->cc.rate_bps / 8e9 * p->hold_ns);
+    return (int64_t)(p->cc.rate_bps / 8e9 * (p->hold_ns + p->absent_ns));
+}
+
+static int burst_of(const struct pump *p)
+{
+    int own = (int)(p->burst * (p->cc.rate_bps / (double)p->cc.params.line_bps));
+    int least = p->burst < PUMP_BURST_LEAST ? p->burst : PUMP_BURST_LEAST;
+    return own > least ? own : least;
 }
 
 /* Without credit: ask for it, unless the receiver knows and has only others to serve. */
@@ -62,7 +74,8 @@ enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int6
         return PUMP_WAIT;
     waiting = waiting == PUMP_EMPTY ? 0 : waiting;
     int64_t flight = p->track->flight_bytes, len = lost != NULL ? lost->len : waiting;
-    int64_t window = cc_window_bytes(&p->cc, INT64_MAX) + held_bytes(p);
+    int64_t train = (int64_t)(p->burst - 1) * p->cc.params.packet_bytes;
+    int64_t window = cc_window_bytes(&p->cc, INT64_MAX) + train + held_bytes(p);
     if (flight > 0 && flight + len > window)
         return PUMP_WAIT;
     if (lost == NULL && !track_has_room(p->track))
@@ -71,7 +84,7 @@ enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int6
     uint64_t wanted = p->sent_bytes + (uint64_t)len;
     if (lost == NULL && wanted > p->credit_bytes)
         return ask(p, wanted, now_ns, out_ready_ns);
-    if ((double)now_ns < p->next_ns && p->run >= p->burst) {
+    if ((double)now_ns < p->next_ns && p->run >= burst_of(p)) {
         *out_ready_ns = (int64_t)p->next_ns + 1;
         return PUMP_WAIT;
     }
@@ -82,8 +95,14 @@ static void pace(struct pump *p, int64_t payload, int64_t now_ns)
 {
     double ns = (double)(payload + p->header_bytes) * 8e9 / p->cc.rate_bps;
     p->run = p->next_ns > (double)now_ns ? p->run + 1 : 1;
-    double from = p->next_ns > (double)now_ns - 1 ? p->next_ns : (double)now_ns;
+    double behind_ns = p->absent_ns < PUMP_CATCH_UP_NS ? p->absent_ns : PUMP_CATCH_UP_NS;
+    double least = (double)now_ns - (behind_ns > 1 ? behind_ns : 1);
+    double from = p->next_ns > least ? p->next_ns : behind_ns > 1 ? least : (double)now_ns;
     p->next_ns = from + ns;
+    double left_ns = p->line_ns > (double)now_ns + 1 ? p->line_ns - (double)now_ns : 0;
+    p->track->behind_ns = left_ns < UINT32_MAX ? (uint32_t)left_ns : UINT32_MAX;
+    p->line_ns = (double)now_ns + left_ns +
+                 (double)(payload + p->header_bytes) * 8e9 / (double)p->cc.params.line_bps;
 }
 
 const struct track_packet *pump_send(struct pump *p, uint32_t token, uint64_t offset, uint16_t len,
@@ -114,6 +133,18 @@ void pump_on_credit(struct pump *p, const struct wire_ack *ack, int64_t now_ns)
     p->weight_total = ack->weight_total;
 }
 
+static int64_t queue_of(struct pump *p, int64_t measured_ns)
+{
+    measured_ns = measured_ns > 0 ? measured_ns : 0;
+    if (p->hold_max_ns == 0)
+        return measured_ns;
+    p->queues_ns[p->queue_turn] = measured_ns;
+    p->queue_turn = (p->queue_turn + 1) % PUMP_QUEUES;
+    for (int i = 0; i < PUMP_QUEUES; i++)
+        measured_ns = p->queues_ns[i] < measured_ns ? p->queues_ns[i] : measured_ns;
+    return measured_ns;
+}
+
 enum err_code pump_on_ack(struct pump *p, const struct wire_ack *ack, int64_t now_ns,
                           struct err *err)
 {
@@ -121,7 +152,7 @@ enum err_code pump_on_ack(struct pump *p, const struct wire_ack *ack, int64_t no
     if (track_on_ack(p->track, ack, now_ns, &news, err) != ERR_OK)
         return ERR_INVALID;
     pump_on_credit(p, ack, now_ns);
-    note_hold(p, ack->hold_ns);
+    note(p, &p->hold_ns, ack->hold_ns);
     int64_t packets = (int32_t)(ack->arrived - p->heard_arrived);
     int64_t marked = (int32_t)(ack->marked - p->heard_marked);
     if (packets <= 0) { /* overtaken, or nothing new */
@@ -132,9 +163,12 @@ enum err_code pump_on_ack(struct pump *p, const struct wire_ack *ack, int64_t no
     }
     if (news.lost_packets > 0)
         cc_on_loss(&p->cc, now_ns, news.lost_bytes);
+    int64_t queue_ns =
+        queue_of(p, news.rtt_ns < 0 ? (int64_t)ack->queue_ns
+                                    : news.rtt_ns - p->cc.params.base_rtt_ns - news.behind_ns);
     struct cc_ack told = {.now_ns = now_ns,
                           .rtt_ns = news.rtt_ns,
-                          .queue_ns = news.rtt_ns < 0 ? (int64_t)ack->queue_ns : -1,
+                          .queue_ns = queue_ns,
                           .acked_bytes = news.acked_bytes,
                           .packets = packets,
                           .marked = p->path_marks ? marked : -1,

@@ -21,16 +21,24 @@
 
 enum pump_action { PUMP_WAIT, PUMP_NEW, PUMP_REPAIR, PUMP_PROBE };
 
+/* Where hosts hold packets up (pump_set_hold), a queue is what the least of so many measurements
+ * shows: one that stands is in all of them, a core that was busy elsewhere in some. */
+#define PUMP_QUEUES 8
+
 struct pump {
     struct track *track; /* borrowed */
     struct cc cc;
-    int header_bytes;         /* of a packet on the wire, beside its payload */
-    uint64_t sent_bytes;      /* new payload, sum from 0 */
-    uint64_t credit_bytes;    /* its limit */
-    double next_ns;           /* when pacing lets the next packet go */
-    int burst, run;           /* packets that leave together; how many of them left */
-    int64_t hold_max_ns;      /* of a receiver's hold that the window makes up for */
-    double hold_ns;           /* the longest of late */
+    int header_bytes;               /* of a packet on the wire, beside its payload */
+    uint64_t sent_bytes;            /* new payload, sum from 0 */
+    uint64_t credit_bytes;          /* its limit */
+    double next_ns;                 /* when pacing lets the next packet go */
+    double line_ns;                 /* when the line will have carried what was sent */
+    int burst, run;                 /* packets that leave together; how many of them left */
+    int64_t hold_max_ns;            /* of a receiver's hold that the window makes up for */
+    double hold_ns;                 /* the longest of late */
+    double absent_ns;               /* of the own process, of late */
+    int64_t queues_ns[PUMP_QUEUES]; /* the last that were measured */
+    int queue_turn;
     uint64_t announced_bytes; /* payload that the receiver knows of, sum from 0 */
     int64_t heard_ns;         /* of credit, or when it was asked for last */
     uint32_t heard_arrived, heard_marked;
@@ -41,14 +49,26 @@ struct pump {
 void pump_init(struct pump *p, struct track *track, const struct cc *cc, int header_bytes,
                uint64_t credit_bytes, bool path_marks);
 
-/* So many packets leave together when pacing lets the first of them go (1 at first); the time of
- * all of them passes before the next burst. Not below 1. */
+/* What the sender put on the line itself is no queue of others: a round trip is less by what of its
+ * own was before the packet, and the window longer by a burst.
+ *
+ * So many packets leave together at line rate when pacing lets the first of them go (1 at first),
+ * fewer at a lower rate, at least PUMP_BURST_LEAST: the bursts of those who share a link are no
+ * more than that of one who has it alone. The time of all of them passes before the next burst. Not
+ * below 1. */
+#define PUMP_BURST_LEAST 2
 void pump_set_burst(struct pump *p, int packets);
 
 /* What a receiver holds has left the network: the window is longer by what the rate carries in the
  * longest hold of late, of which at most so much counts (0 at first). The credit still bounds it.
  */
 void pump_set_hold(struct pump *p, int64_t most_ns);
+
+/* The sender's own process came so long after an acknowledgement did, or after pacing let it go on.
+ * Counts as a hold does;
+ * and of what pacing would have let go meanwhile, PUMP_CATCH_UP_NS' worth at most goes at once. */
+void pump_note_absence(struct pump *p, int64_t absent_ns);
+#define PUMP_CATCH_UP_NS INT64_C(10000000)
 
 #define PUMP_EMPTY -1 /* a packet without payload waits: it needs no credit */
 

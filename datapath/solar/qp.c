@@ -230,8 +230,13 @@ void solar_qp_free(struct solar_qp *qp)
 static enum err_code open_parts(struct solar_qp *qp, uint64_t credit_bytes, struct err *err)
 {
     const struct solar_config *config = &qp->context->config;
-    int packet = qp->payload_max + WIRE_HEADER_SIZE;
-    struct cc_params params = cc_defaults(config->line_bps, config->base_rtt_ns, packet);
+    bool v6 = qp->peer.u.any.sa_family == AF_INET6;
+    int head = WIRE_HEADER_SIZE + (v6 ? UDP_WIRE_V6 : UDP_WIRE_V4);
+    int packet = qp->payload_max + head;
+    qp->burst = (int)context_burst_bytes(qp->context) / packet;
+    qp->burst = qp->burst < 1 ? 1 : qp->burst < UDP_BURST_PACKETS ? qp->burst : UDP_BURST_PACKETS;
+    int64_t rtt_ns = context_rtt_ns(qp->context, packet);
+    struct cc_params params = cc_defaults(config->line_bps, rtt_ns, packet);
     params.weight = context_label(qp->context, qp->config.label)->weight;
     params.weight_assumed = params.weight; /* receivers tell the total */
     if (qp->context->control != NULL)
@@ -245,11 +250,9 @@ static enum err_code open_parts(struct solar_qp *qp, uint64_t credit_bytes, stru
         code = place_init(&qp->place, qp->place_slots, QP_SLOTS, QP_ACK_EVERY, err);
     if (code != ERR_OK)
         return code;
-    qp->burst = UDP_BURST_BYTES / packet;
-    qp->burst = qp->burst < UDP_BURST_PACKETS ? qp->burst : UDP_BURST_PACKETS;
     track_set_burst(&qp->track, qp->burst);
     track_set_patience(&qp->track, PATIENCE_NS);
-    pump_init(&qp->pump, &qp->track, &cc, WIRE_HEADER_SIZE, credit_bytes, false);
+    pump_init(&qp->pump, &qp->track, &cc, head, credit_bytes, false);
     pump_set_burst(&qp->pump, qp->burst);
     pump_set_hold(&qp->pump, PATIENCE_NS);
     qp->window = (struct wire_window){.next = 0};

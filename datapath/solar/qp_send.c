@@ -311,6 +311,7 @@ void qp_on_ack(struct solar_qp *qp, const struct wire_packet *packet, int64_t no
         ack.weight_total = (uint32_t)qp->pump.weight_total;
     }
     struct err err = ERR_INIT;
+    pump_note_absence(&qp->pump, qp->context->round_ns - now_ns);
     if (packet->type == WIRE_CREDIT) {
         pump_on_credit(&qp->pump, &ack, now_ns);
     } else if (pump_on_ack(&qp->pump, &ack, now_ns, &err) != ERR_OK) {

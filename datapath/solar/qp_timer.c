@@ -61,6 +61,7 @@ void qp_on_tick(struct solar_qp *qp, int64_t now_ns)
         qp_list_kick(qp);
     }
     if (qp->ready_ns <= now_ns) {
+        pump_note_absence(&qp->pump, now_ns - qp->ready_ns);
         qp->ready_ns = INT64_MAX;
         qp_list_kick(qp);
     }

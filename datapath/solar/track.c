@@ -77,6 +77,7 @@ static void fly(struct track *t, struct track_packet *p, uint8_t path, int64_t n
     p->sent_ns = t->sent_ns = now_ns;
     p->state = TRACK_FLIGHT;
     p->passed = false;
+    p->behind_ns = t->behind_ns;
     enlist(t, p);
 }
 
@@ -260,6 +261,7 @@ static void hear_echo(struct track *t, const struct wire_ack *ack, bool answers,
     if (answers)
         return;
     news->rtt_ns = elapsed_ns;
+    news->behind_ns = p->behind_ns;
     sample_rtt(t, elapsed_ns, (int64_t)ack->hold_ns);
 }
 

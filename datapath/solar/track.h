@@ -52,6 +52,7 @@ struct track_packet {
     uint32_t path_seq;
     uint16_t len;
     uint16_t next, prev; /* of its path's list, or of the lost ones */
+    uint32_t behind_ns;  /* what the sender had put before it, in time of the line */
     uint8_t path, attempt, state;
     bool passed; /* by a later one of its path: not part of flight_bytes */
 };
@@ -84,6 +85,7 @@ struct track {
     int64_t sent_ns, asked_ns; /* when something, or the question, was sent last; 0 = never */
     int64_t seen_ns;           /* when the newest that is known to have arrived was sent */
     int asks;                  /* in a row without an answer */
+    uint32_t behind_ns;        /* of the packets entered from now on; the caller's */
     struct track_counters counters;
     struct track_path path[TRACK_PATHS_MAX];
 };
@@ -93,6 +95,7 @@ struct track_news {
     int64_t acked_bytes, acked_packets; /* for the first time */
     int64_t lost_packets, lost_bytes;   /* found lost by it */
     int64_t rtt_ns;                     /* without the receiver's hold; -1 = no sample */
+    int64_t behind_ns;                  /* of that sample's packet */
 };
 
 /* slot_count: a power of two, TRACK_SLOTS_MIN to _MAX; paths: 1 to TRACK_PATHS_MAX; the least

@@ -26,7 +26,9 @@
 #define UDP_PACKETS_MAX   256 /* of a batch */
 #define UDP_GROUPS_MAX    64
 #define UDP_BUFFER_BYTES  (32 * 1024 * 1024) /* of the receiving socket, where it is allowed */
-#define UDP_SEGMENTS_MAX  64                 /* of a datagram that was put together */
+#define UDP_WIRE_V4       42 /* of Ethernet, IP and UDP, before a datagram's content */
+#define UDP_WIRE_V6       62
+#define UDP_SEGMENTS_MAX  64 /* of a datagram that was put together */
 
 struct udp_address {
     union {

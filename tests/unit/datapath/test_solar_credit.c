@@ -78,6 +78,25 @@ static void one_that_sends_alone_may_fill_the_receivers_socket(void **state)
     assert_int_equal(c.alone_bytes, POOL);
 }
 
+static void what_waits_in_the_receivers_socket_waits_in_no_switch(void **state)
+{
+    (void)state;
+    start();
+    credit_set_alone(&c, 3 * POOL);
+    credit_set_held(&c, POOL / 2);
+    uint16_t a = join(1), b = join(1), told;
+    credit_demand(&c, a, 100 * (uint64_t)POOL);
+    credit_demand(&c, b, 100 * (uint64_t)POOL);
+    while (credit_grant(&c, &told))
+        ;
+    assert_int_equal(c.outstanding, POOL + POOL / 2);
+    credit_set_held(&c, 100 * POOL); /* no more than one alone may have */
+    while (credit_grant(&c, &told))
+        ;
+    assert_int_equal(c.outstanding, 3 * POOL);
+    assert_int_equal(outstanding(), c.outstanding);
+}
+
 static void many_senders_announce_first(void **state)
 {
     (void)state;
@@ -278,6 +297,7 @@ static void a_burst_leaves_whole_and_is_paced(void **state)
     (void)state;
     start_pump(UINT64_MAX);
     pump_set_burst(&pump, 5);
+    pump.cc.params.line_bps = 1000000000;
     pump.cc.rate_bps = 1e9; /* five packets in 162.6 us */
     assert_int_equal(send_all(0), 5);
     assert_int_equal(send_all(162000), 0);
@@ -286,6 +306,83 @@ static void a_burst_leaves_whole_and_is_paced(void **state)
     for (int64_t now_ns = 163000; now_ns < 1000000; now_ns += 100)
         sent += send_all(now_ns);
     assert_in_range(sent, 30, 35);
+}
+
+static void bursts_of_those_who_share_a_line_are_as_much_as_one(void **state)
+{
+    (void)state;
+    start_pump(UINT64_MAX);
+    pump_set_burst(&pump, 20);
+    pump.cc.rate_bps = 1e11 / 4;
+    assert_int_equal(send_all(0), 5);
+    start_pump(UINT64_MAX);
+    pump_set_burst(&pump, 20);
+    pump.cc.rate_bps = 1e11 / 1000;
+    assert_int_equal(send_all(0), PUMP_BURST_LEAST);
+}
+
+/* Tells the pump that the newest packet came after so long. */
+static void hear(int64_t rtt_ns, int64_t now_ns)
+{
+    const struct track_packet *p = &slots[(track.next - 1) % 1024];
+    struct wire_ack ack = {.next_psn = track.next,
+                           .echo_psn = track.next - 1,
+                           .arrived = (uint32_t)track.next,
+                           .credit_bytes = UINT64_MAX};
+    assert_int_equal(now_ns - p->sent_ns, rtt_ns);
+    assert_ok(pump_on_ack(&pump, &ack, now_ns, &err));
+}
+
+static void the_own_burst_is_no_queue_of_others(void **state)
+{
+    (void)state;
+    const int64_t train_ns = 19 * (PACKET + 64) * 8 / 100; /* before the last of 20 packets */
+    start_pump(UINT64_MAX);
+    pump_set_burst(&pump, 20);
+    assert_int_equal(send_all(0), 20);
+    hear(12000 + train_ns, 12000 + train_ns);
+    assert_true(pump.cc.u.solar.queue < 0.001);
+    /* What is more than that is one. */
+    const int64_t later_ns = 1000000;
+    assert_int_equal(send_all(later_ns), 20);
+    hear(24000 + train_ns, later_ns + 24000 + train_ns);
+    assert_true(pump.cc.u.solar.queue > 0.9);
+}
+
+static void where_hosts_hold_packets_up_a_queue_is_one_that_stands(void **state)
+{
+    (void)state;
+    start_pump(UINT64_MAX);
+    pump_set_hold(&pump, 1000000);
+    int64_t now_ns = 1000000;
+    for (int i = 0; i < 3 * PUMP_QUEUES; i++, now_ns += 1000000) {
+        pump_send(&pump, 0, 0, (uint16_t)PACKET, now_ns);
+        hear(i % 4 == 0 ? 12000 : 48000, now_ns + (i % 4 == 0 ? 12000 : 48000));
+    }
+    assert_true(pump.cc.u.solar.queue < 0.001);
+    for (int i = 0; i < PUMP_QUEUES + 1; i++, now_ns += 1000000) {
+        pump_send(&pump, 0, 0, (uint16_t)PACKET, now_ns);
+        hear(48000, now_ns + 48000);
+    }
+    assert_true(pump.cc.u.solar.queue > 2.9);
+}
+
+static void what_an_absence_kept_back_goes_at_once(void **state)
+{
+    (void)state;
+    start_pump(UINT64_MAX);
+    pump_set_hold(&pump, INT64_C(100000000));
+    pump.cc.rate_bps = 1e9; /* 32.5 us a packet */
+    assert_int_equal(send_all(0), 1);
+    assert_int_equal(send_all(330000), 1); /* it did not want to send */
+    pump_note_absence(&pump, 325000);
+    assert_in_range(send_all(700000), 10, 12);
+    /* At most so much, however long it was away; what was in flight has arrived. */
+    pump_note_absence(&pump, INT64_C(90000000));
+    const int64_t now_ns = INT64_C(100000000);
+    hear(now_ns - 700000, now_ns);
+    pump.cc.rate_bps = 1e9;
+    assert_in_range(send_all(now_ns), PUMP_CATCH_UP_NS / 32512, PUMP_CATCH_UP_NS / 32512 + 2);
 }
 
 static void what_the_receiver_holds_lengthens_the_window(void **state)
@@ -326,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_sender_may_start_with_the_whole_pool),
         cmocka_unit_test(one_that_sends_alone_may_fill_the_receivers_socket),
+        cmocka_unit_test(what_waits_in_the_receivers_socket_waits_in_no_switch),
         cmocka_unit_test(many_senders_announce_first),
         cmocka_unit_test(what_is_outstanding_never_exceeds_the_pool),
         cmocka_unit_test(grants_follow_the_weights),
@@ -337,6 +435,10 @@ int main(void)
         cmocka_unit_test(a_pump_without_credit_probes_and_again),
         cmocka_unit_test(a_pump_paces),
         cmocka_unit_test(a_burst_leaves_whole_and_is_paced),
+        cmocka_unit_test(bursts_of_those_who_share_a_line_are_as_much_as_one),
+        cmocka_unit_test(the_own_burst_is_no_queue_of_others),
+        cmocka_unit_test(where_hosts_hold_packets_up_a_queue_is_one_that_stands),
+        cmocka_unit_test(what_an_absence_kept_back_goes_at_once),
         cmocka_unit_test(what_the_receiver_holds_lengthens_the_window),
         cmocka_unit_test(a_pump_repairs_before_it_sends_new),
     };
