@@ -429,7 +429,7 @@ static void *drip(void *arg)
     ssize_t n = fd < 0 ? -1 : send(fd, head, sizeof(head) - 1, MSG_NOSIGNAL);
     while (n > 0) {
         n = send(fd, part, sizeof(part), MSG_NOSIGNAL);
-        usleep(5000);
+        usleep(300000); /* the download looks whether it is to stop once a part */
     }
     if (fd >= 0)
         close(fd);
