@@ -53,9 +53,10 @@ static int64_t held_bytes(const struct pump *p)
 
 static int burst_of(const struct pump *p)
 {
-    int own = (int)(p->burst * (p->cc.rate_bps / (double)p->cc.params.line_bps));
+    const struct cc_params *path = &p->cc.params;
+    double own = p->cc.rate_bps / 8e9 * (double)path->base_rtt_ns / path->packet_bytes;
     int least = p->burst < PUMP_BURST_LEAST ? p->burst : PUMP_BURST_LEAST;
-    return own > least ? own : least;
+    return own > p->burst ? p->burst : own > least ? (int)own : least;
 }
 
 /* Without credit: ask for it, unless the receiver knows and has only others to serve. */

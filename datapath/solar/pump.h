@@ -52,10 +52,10 @@ void pump_init(struct pump *p, struct track *track, const struct cc *cc, int hea
 /* What the sender put on the line itself is no queue of others: a round trip is less by what of its
  * own was before the packet, and the window longer by a burst.
  *
- * So many packets leave together at line rate when pacing lets the first of them go (1 at first),
- * fewer at a lower rate, at least PUMP_BURST_LEAST: the bursts of those who share a link are no
- * more than that of one who has it alone. The time of all of them passes before the next burst. Not
- * below 1. */
+ * So many packets leave together when pacing lets the first of them go (1 at first), but no more
+ * than the own rate carries in a round trip, or PUMP_BURST_LEAST: the bursts of those who share a
+ * slow link are no more than that of one who has it alone. The time of all of them passes before
+ * the next burst. Not below 1. */
 #define PUMP_BURST_LEAST 2
 void pump_set_burst(struct pump *p, int packets);
 
