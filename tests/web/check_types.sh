@@ -25,6 +25,9 @@ none "no any in the API layer and what uses it" '(:|<|as|,) *any\b|@ts-(ignore|n
 none "no text is taken for HTML" '\{@html|innerHTML|insertAdjacentHTML|outerHTML|document\.write' "$src/webui/src"
 none "nothing is evaluated" '\beval\(|new Function\(|javascript:' "$src/webui/src"
 none "nothing from elsewhere" "(fetch|import|src=|href=)[ (]*[\"'\`]https?:" "$src/webui/src"
+lacking=$(python3 "$src/tests/web/hints.py" "$src" 2>&1)
+[ -z "$lacking" ] && say ok "every hint of the contract's forms has its Chinese" "" ||
+    say "not ok" "every hint of the contract's forms has its Chinese" "$lacking"
 grep -qE '"(resolved)"|://registry' "$src/webui/package-lock.json" &&
     say "not ok" "the lock file names no registry" "see webui/.npmrc" || say ok "the lock file names no registry" ""
 loose=$(sed -n '/ependencies"/,/}/p' "$src/webui/package.json" | grep -E '": "[^0-9]')

@@ -54,20 +54,20 @@ def end(children):
             child.wait()
 
 
-def main(script, prepare=None):
+def main(script, prepare=None, nodes=NODES):
     """Runs webui/tests/e2e/SCRIPT; prepare(server) puts there what no sim node tells. Ends what it started."""
     chromium = browser()
     folder = tempfile.mkdtemp(prefix="stellar-web-")
     server, children = Server(Args()), []
     server.start()
     try:
-        for name in NODES:
+        for name in nodes:
             server.put(f"/v1/nodes/{name}", {"labels": {"rack": "a" if name != "n3" else "b"}})
             children.append(start_node(server, name, folder))
         if prepare is not None:
             prepare(server)
         env = dict(os.environ, STELLAR_URL=f"http://127.0.0.1:{server.port}", STELLAR_TOKEN=server.admin,
-                   STELLAR_CHROMIUM=chromium, STELLAR_SHOTS=SHOTS, STELLAR_FOLDER=folder)
+                   STELLAR_CHROMIUM=chromium, STELLAR_SHOTS=SHOTS, STELLAR_FOLDER=folder, STELLAR_OBJ=OBJ)
         driver = subprocess.Popen(["node", f"tests/e2e/{script}"], cwd=os.path.join(OBJ, "webui"), env=env,
                                   stdin=subprocess.DEVNULL)
         children.append(driver)

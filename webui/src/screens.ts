@@ -21,6 +21,7 @@ const of = (file: Promise<unknown>) => file as Promise<{ default: Component<Reco
 export const screens: readonly Screen[] = [
   { path: "/", title: "nav.overview", roles: STAFF, menu: true, load: () => of(import("./screens/Overview.svelte")) },
   { path: "/home", title: "nav.home", roles: TENANTS, menu: true, load: () => of(import("./screens/TenantHome.svelte")) },
+  { path: "/report", title: "nav.report", roles: TENANTS, menu: true, load: () => of(import("./screens/TenantReport.svelte")) },
   { path: "/fabric", title: "nav.fabric", roles: STAFF, menu: true, load: () => of(import("./screens/Fabric.svelte")) },
   { path: "/nodes", title: "nav.nodes", roles: STAFF, menu: true, load: () => of(import("./screens/Nodes.svelte")) },
   { path: "/nodes/{node}", title: "nav.nodes", roles: STAFF, under: "/nodes", load: () => of(import("./screens/NodeDetail.svelte")) },
@@ -28,6 +29,7 @@ export const screens: readonly Screen[] = [
   { path: "/tenants/{tenant}", title: "nav.tenants", under: "/tenants", load: () => of(import("./screens/TenantHome.svelte")) },
   { path: "/tenants/{tenant}/jobs/{job}", title: "nav.jobs", under: "/tenants", load: () => of(import("./screens/JobDetail.svelte")) },
   { path: "/tenants/{tenant}/policy", title: "nav.policy", under: "/tenants", load: () => of(import("./screens/Policy.svelte")) },
+  { path: "/tenants/{tenant}/report", title: "nav.report", under: "/tenants", load: () => of(import("./screens/TenantReport.svelte")) },
   { path: "/incidents", title: "nav.incidents", menu: true, load: () => of(import("./screens/Incidents.svelte")) },
   { path: "/incidents/{incident}", title: "nav.incidents", under: "/incidents", load: () => of(import("./screens/IncidentDetail.svelte")) },
   { path: "/runbooks", title: "nav.runbooks", roles: STAFF, menu: true, load: () => of(import("./screens/Runbooks.svelte")) },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { matrices } from "../src/lib/firmware";
+import { matrices, settingsOf, windowText } from "../src/lib/firmware";
 import { refusalOf, sha256 } from "../src/lib/upload";
 
 describe("versions by board", () => {
@@ -16,6 +16,18 @@ describe("versions by board", () => {
     const [one] = matrices([item("a", "1", "P"), { ...item("a", "2", "P"), minimum: "2" }, item("a", "1", "Q")]);
     expect(one?.boards.map((b) => b.minimum)).toEqual(["2", undefined]);
     expect(matrices([])).toEqual([]);
+  });
+});
+
+describe("campaigns", () => {
+  it("say when devices may start, and when next", () => {
+    expect(windowText({ window: "closed", window_opens: "T" }, (at) => `at ${at}`)).toBe("closed, opens at T");
+    expect(windowText({}, () => "never")).toBe("–");
+  });
+  it("have their settings a line each, whatever stands there", () => {
+    const windows = [{ days: ["sat", "sun"], from: "22:00", until: "04:00" }, { from: "a", until: "b" }, 7];
+    expect(settingsOf({ canary: 0, allow_downgrade: false, deadline: "30m", windows })).toEqual([["canary", "0"], ["allow_downgrade", "no"], ["deadline", "30m"], ["windows", "sat, sun 22:00 - 04:00 UTC; a - b; –"]]);
+    expect([settingsOf(null), settingsOf({ windows: [] })]).toEqual([[], []]);
   });
 });
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 
 import { csvCell, toCsv } from "../src/lib/csv";
-import { ageS, bps, bytes, duration, NOTHING, trim } from "../src/lib/format";
+import { ageS, bps, bytes, duration, NOTHING, tick, trim } from "../src/lib/format";
 import { isServerEvent } from "../src/lib/live.svelte";
 import { isOf } from "../src/lib/resource.svelte";
 import { matchPath } from "../src/lib/router.svelte";
 import { SseParser, type Message } from "../src/lib/sse";
+import { cellsOf } from "../src/lib/table";
 
 describe("paths", () => {
   it("match part by part, with names decoded", () => {
@@ -14,6 +15,22 @@ describe("paths", () => {
     expect(matchPath("/nodes/{node}", "/nodes/a/b")).toBeNull();
     expect(matchPath("/nodes/{node}", "/nodes/%E0%A4%A")).toBeNull();
     expect(matchPath("/", "/")).toEqual({ params: {} });
+  });
+});
+
+describe("ticks of time", () => {
+  const at = (h: number, min: number, s = 0) => new Date(2026, 11, 2, h, min, s).getTime() / 1000;
+  it("are of 24 hours, as fine as they stand apart, and midnight is its day", () => {
+    expect([tick(at(16, 5), 300, "en-GB"), tick(at(16, 5, 7), 1, "en-GB"), tick(at(0, 5), 300, "en-GB")]).toEqual(["16:05", "16:05:07", "00:05"]);
+    expect([tick(at(0, 0), 300, "en-GB"), tick(at(12, 0), 86_400, "en-GB"), tick(at(0, 0), 30, "en-GB")]).toEqual(["2 Dec", "2 Dec", "00:00:00"]);
+  });
+});
+
+describe("tables in the page", () => {
+  it("are given as what stands in their cells", () => {
+    document.body.innerHTML = "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td> 1\n 2</td><td><b>x</b> y</td></tr></tbody></table>";
+    const table = document.querySelector("table");
+    expect(table === null ? [] : cellsOf(table)).toEqual([["a", "b"], ["1 2", "x y"]]);
   });
 });
 

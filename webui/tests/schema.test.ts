@@ -5,7 +5,9 @@ import { ApiProblem } from "../src/api/problem";
 import SchemaForm from "../src/components/SchemaForm.svelte";
 import type { Json } from "../src/lib/diff";
 import { Editor, type Door } from "../src/lib/editor.svelte";
+import { hint } from "../src/lib/hint";
 import { isOther, setOthers } from "../src/lib/policy";
+import { prefs } from "../src/lib/prefs.svelte";
 import { blank, hintOf, kindOf, schemaOf, textOf, valueAt, valueOf } from "../src/lib/schema";
 
 const root = {
@@ -23,6 +25,15 @@ const root = {
 };
 
 afterEach(cleanup);
+
+describe("hints", () => {
+  it("are in the language of the browser, and as they are where that has none", () => {
+    prefs.language = "zh";
+    expect([hint({ description: "802.1p priority." }), hint({ description: "Quite new." }), hint({})]).toEqual(["802.1p 优先级。", "Quite new.", undefined]);
+    prefs.language = "en";
+    expect(hint({ description: "802.1p priority.", examples: ["3"] })).toBe('802.1p priority. "3"');
+  });
+});
 
 describe("schemas", () => {
   it("say what a value can be, with references followed to an end", () => {

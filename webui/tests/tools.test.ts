@@ -6,6 +6,7 @@ import { gidRows, pcieRows, timeline } from "../src/lib/node";
 import { addressOf, curlOf, operationsOf, resolve } from "../src/lib/openapi";
 import { againPpm, qpRows, type Value } from "../src/lib/qp";
 import { bucketOf, quantileNs } from "../src/lib/quantile";
+import { minutesText } from "../src/lib/report";
 import { againLine, bandwidth, bandwidthLine, distribution, jobRows, partOf, startCommand, tooMuchAgain, usedOf } from "../src/lib/tenant";
 
 const value = (metric: string, n: number, more: object = {}) => ({ node: "n1", kind: "qp", device: "mlx5_0", number: 17, metric, type: "counter" as const, value: n, ...more });
@@ -103,19 +104,30 @@ describe("what a tenant gets", () => {
     expect(usedOf(undefined)).toEqual({ jobs: 0, percent: 0, rates: 0 });
   });
   it("is a row a job, of the queue pairs with its label alone", () => {
-    const rows = jobRows(policy, [{ job: "cv", label: 17, placement: {} }], [of(17, "tx_bytes", 1, 3e8), of(17, "tx_packets", 1e6), of(17, "retransmits", 20), of(18, "tx_bytes", 1, 9e9)], [{ id: 1, rule: "guarantee-not-met", state: "open", job: "llm", observed: "7" }]);
-    expect(rows.map((r) => [r.job, r.sendsBps, r.againPpm, r.pairs, r.minutesBelow, r.part])).toEqual([
-      ["llm", undefined, undefined, 0, "7", "victim"],
-      ["cv", 2.4e9, 20, 1, undefined, "presses"],
+    const rows = jobRows(policy, [{ job: "cv", label: 17, placement: {} }], [of(17, "tx_bytes", 1, 3e8), of(17, "tx_packets", 1e6), of(17, "retransmits", 20), of(18, "tx_bytes", 1, 9e9)], [{ id: 1, rule: "guarantee-not-met", state: "open", job: "llm" }], [{ job: "llm", ports: 2, known_ports: 1, granted_bps: 4e9, below_minutes: 7, known_minutes: 20, mean_bps: 1e9 }]);
+    expect(rows.map((r) => [r.job, r.sendsBps, r.againPpm, r.pairs, r.grantedBps, r.minutesBelow, r.part])).toEqual([
+      ["llm", undefined, undefined, 0, 4e9, "7 / 20", "victim"],
+      ["cv", 2.4e9, 20, 1, undefined, undefined, "unknown"],
     ]);
     expect(jobRows(policy, [], undefined, [])[0]).toMatchObject({ pairs: undefined, part: "unknown" });
   });
   it("tells a part only by what is known", () => {
-    expect(partOf([], undefined, { bps: 1 }, undefined)).toBe("unknown");
-    expect(partOf([], 5e9, { percent: 40 }, undefined)).toBe("unknown");
-    expect(partOf([], 3.9e9, { bps: 1e9 }, { bps: 4e9 })).toBe("at-limit");
-    expect(partOf([], 1e9, { bps: 1e9 }, { bps: 4e9 })).toBe("neither");
-    expect(partOf([{ rule: "fcs-errors" }], 5, undefined, undefined)).toBe("neither");
+    const rates = { guarantee: "1Gbps", limit: "4Gbps" };
+    const shares = { guarantee: "40%", limit: undefined };
+    const none = { guarantee: undefined, limit: undefined };
+    expect(partOf([], undefined, undefined, rates)).toBe("unknown");
+    expect(partOf([], 5e9, undefined, shares)).toBe("unknown");
+    expect(partOf([], 5e9, { granted_bps: 4e10 }, shares)).toBe("neither");
+    expect(partOf([], 5e9, { granted_bps: 4e9, mean_bps: 3e9 }, shares)).toBe("unknown");
+    expect(partOf([], 5e9, { granted_bps: 4e9, mean_bps: 4.1e9 }, shares)).toBe("presses");
+    expect(partOf([], 9e9, { limit_bps: 4e9, mean_bps: 3.9e9 }, rates)).toBe("at-limit");
+    expect(partOf([], 5e8, undefined, rates)).toBe("neither");
+    expect(partOf([], 2e9, undefined, rates)).toBe("unknown");
+    expect(partOf([{ rule: "fcs-errors" }], 5, undefined, none)).toBe("neither");
+  });
+  it("is a victim in one minute below its guarantee, and by no minute that nobody knows", () => {
+    expect(partOf([], 5, { below_minutes: 1, known_minutes: 20 }, { guarantee: "40%", limit: undefined })).toBe("victim");
+    expect([minutesText({}), minutesText({ below_minutes: 0, known_minutes: 3 })]).toEqual(["–", "0 / 3"]);
   });
   it("calls 0.001 % too much, and less or nothing known not", () => {
     expect([tooMuchAgain(10), tooMuchAgain(9.9), tooMuchAgain(undefined)]).toEqual([true, false, false]);

@@ -36,6 +36,14 @@ export function time(text: string | undefined | null, language: string): string 
   });
 }
 
+/** A tick of an axis of time in 24 hours, as fine as the ticks stand apart; midnight is its day. */
+export function tick(atS: number, apartS: number, language: string): string {
+  const date = new Date(atS * 1000);
+  const isMidnight = date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0;
+  if (apartS >= 86_400 || (isMidnight && apartS >= 60)) return date.toLocaleDateString(language, { day: "numeric", month: "short" });
+  return date.toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", ...(apartS < 60 ? { second: "2-digit" as const } : {}), hourCycle: "h23" });
+}
+
 /** Seconds between a time of the server and now; undefined = no such time. */
 export function ageS(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;

@@ -1,4 +1,13 @@
 /** A report of health as tables. Its lists hold objects whose members this page need not know. */
+import type { Schemas } from "../api/client";
+import { NOTHING } from "./format";
+
+export type ReportJob = NonNullable<Schemas["HealthReport"]["jobs"]>[number];
+
+/** "3 / 20": below the guarantee, of those of which it is known what was sent; of nothing known no minute is told. */
+export const minutesText = (job: Pick<ReportJob, "below_minutes" | "known_minutes">): string =>
+  job.below_minutes === undefined || job.known_minutes === undefined ? NOTHING : `${job.below_minutes} / ${job.known_minutes}`;
+
 const isMembers = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const shown = (value: unknown): string | undefined =>

@@ -23,8 +23,8 @@ export function schemaOf(root: Schema, value: unknown): Schema {
 
 export const memberSchemas = (schema: Schema): Schema => (isMembers(schema["properties"]) ? schema["properties"] : {});
 export const isRequired = (schema: Schema, name: string): boolean => list(schema["required"]).includes(name);
-export const hintOf = (schema: Schema): string | undefined => {
-  const text = typeof schema["description"] === "string" ? schema["description"] : undefined;
+export const hintOf = (schema: Schema, translated: (text: string) => string = (text) => text): string | undefined => {
+  const text = typeof schema["description"] === "string" ? translated(schema["description"]) : undefined;
   const example = list(schema["examples"])[0];
   return typeof example === "string" ? [text, `"${example}"`].filter((part) => part !== undefined).join(" ") : text;
 };

@@ -52,3 +52,8 @@ export function visible(count: number, top: number, height: number, row: number)
   const from = Math.max(0, Math.min(count, Math.floor(top / row)) - spare);
   return { from, to: Math.min(count, Math.ceil((top + height) / row) + spare) };
 }
+
+/** What stands in a table, a row each; what is only for one of eyes and ears stands there once. */
+export function cellsOf(table: HTMLTableElement): string[][] {
+  return [...table.rows].map((row) => [...row.cells].map((cell) => (cell.textContent ?? "").replace(/\s+/g, " ").trim()));
+}

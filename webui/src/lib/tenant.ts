@@ -2,6 +2,7 @@
 import { jobsOf } from "./policy";
 import { AGAIN, againPpm, AGAIN_PPM, latencyOf, SENT_BYTES, SENT_PACKETS, type Value } from "./qp";
 import type { Json } from "./diff";
+import { minutesText, type ReportJob } from "./report";
 
 const UNITS: Record<string, number> = { bps: 1, Kbps: 1e3, Mbps: 1e6, Gbps: 1e9, Kbit: 1e3, Mbit: 1e6, Gbit: 1e9 };
 /** Whoever sends so near to the limit is held by it. */
@@ -58,6 +59,8 @@ export interface JobRow {
   job: string;
   priority: string | undefined;
   guarantee: string | undefined;
+  /** On the port where it is least. */
+  grantedBps: number | undefined;
   limit: string | undefined;
   label: number | undefined;
   pairs: number | undefined;
@@ -76,31 +79,40 @@ const sumOf = (values: readonly Value[], names: readonly string[], of: (value: V
   return known.length === 0 ? undefined : known.reduce((sum, n) => sum + n, 0);
 };
 
+/** What the tenant's report says of a job; the mean is that of the port where it fared worst. */
+type Fared = Pick<ReportJob, "granted_bps" | "limit_bps" | "mean_bps" | "below_minutes" | "known_minutes">;
+
 /**
- * Who suffers, and who may make others suffer: a victim has an open incident about what it gets; who
- * is at its limit is held by it; who sends more than a guaranteed rate presses when others want theirs.
+ * Who suffers, and who may make others suffer: a victim has an open incident about what it gets, or minutes below its
+ * guarantee; who is at its limit on its worst port is held by it; who sends more than its guarantee even there presses when
+ * others want theirs. Who sends less on all ports together than it was granted on one does neither; the rest is not known.
  */
-export function partOf(open: readonly { rule: string }[], sendsBps: number | undefined, guarantee: Bandwidth | undefined, limit: Bandwidth | undefined): Part {
+export function partOf(open: readonly { rule: string }[], sendsBps: number | undefined, fared: Fared | undefined, promised: { guarantee: unknown; limit: unknown }): Part {
   if (open.some(({ rule }) => ["guarantee-not-met", "latency-outlier", "retransmission-rate"].includes(rule))) return "victim";
+  if ((fared?.below_minutes ?? 0) > 0) return "victim";
+  const [guarantee, limit] = [fared?.granted_bps ?? bandwidth(promised.guarantee)?.bps, fared?.limit_bps ?? bandwidth(promised.limit)?.bps];
+  const onPort = fared?.mean_bps;
+  if (limit !== undefined && onPort !== undefined && onPort >= limit * AT_LIMIT) return "at-limit";
+  if (guarantee !== undefined && onPort !== undefined && onPort > guarantee) return "presses";
   if (sendsBps === undefined) return "unknown";
-  if (limit?.bps !== undefined && sendsBps >= limit.bps * AT_LIMIT) return "at-limit";
-  if (guarantee?.bps !== undefined && sendsBps > guarantee.bps) return "presses";
-  // A share needs the port's speed, which a tenant is not told.
-  return guarantee?.percent === undefined && limit?.percent === undefined ? "neither" : "unknown";
+  const less = (bound: number | undefined, text: unknown) => (bound === undefined ? bandwidth(text) === undefined : sendsBps < bound * AT_LIMIT);
+  return less(guarantee, promised.guarantee) && less(limit, promised.limit) ? "neither" : "unknown";
 }
 
-export function jobRows(policy: Json | undefined, placements: readonly PlacementLike[], values: readonly Value[] | undefined, incidents: readonly IncidentLike[]): JobRow[] {
+export function jobRows(policy: Json | undefined, placements: readonly PlacementLike[], values: readonly Value[] | undefined, incidents: readonly IncidentLike[], report?: readonly ReportJob[]): JobRow[] {
   return jobsOf(policy).map(([job, members]) => {
     const label = placements.find((placement) => placement.job === job)?.label;
     const own = (values ?? []).filter((value) => value.kind === "qp" && label !== undefined && value.label === label);
     const open = incidents.filter((incident) => incident.job === job && incident.state === "open");
     const sent = sumOf(own, SENT_BYTES, (value) => value.rate);
     const sendsBps = sent === undefined ? undefined : sent * 8;
+    const fared = report?.find((one) => one.job === job);
     const again = own.filter((value) => AGAIN.includes(value.metric)).map((value) => value.value);
     return {
       job,
       priority: text(members["priority"]),
       guarantee: text(members["bw_guarantee"]),
+      grantedBps: fared?.granted_bps,
       limit: text(members["bw_limit"]),
       label,
       pairs: values === undefined ? undefined : new Set(own.map((value) => `${value.node}|${value.device}|${value.number}`)).size,
@@ -108,9 +120,9 @@ export function jobRows(policy: Json | undefined, placements: readonly Placement
       againPpm: againPpm(sumOf(own, SENT_PACKETS, (value) => value.value), again),
       p50Ns: latencyOf(own, 0.5),
       p99Ns: latencyOf(own, 0.99),
-      minutesBelow: open.find((incident) => incident.rule === "guarantee-not-met")?.observed,
+      minutesBelow: fared?.below_minutes === undefined ? undefined : minutesText(fared),
       incidents: open.length,
-      part: partOf(open, sendsBps, bandwidth(members["bw_guarantee"]), bandwidth(members["bw_limit"])),
+      part: partOf(open, sendsBps, fared, { guarantee: members["bw_guarantee"], limit: members["bw_limit"] }),
     };
   });
 }

@@ -145,3 +145,13 @@ export async function goTo(page, path, heading) {
   await page.goto(url + path);
   await page.getByRole("heading", { level: 1, name: heading }).waitFor();
 }
+
+/** What a person does who drags a file to the JSON of a policy. */
+export async function drag(page, doc) {
+  const data = await page.evaluateHandle((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], "seed.json", { type: "application/json" }));
+    return transfer;
+  }, JSON.stringify(doc));
+  await page.getByRole("region", { name: "JSON" }).dispatchEvent("drop", { dataTransfer: data });
+}

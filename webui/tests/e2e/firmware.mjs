@@ -35,10 +35,31 @@ try {
     equal((await call("GET", "/v1/firmware/campaigns")).json.items, [], "campaigns");
   });
   await inspect(page, "firmware-campaigns");
+  await test("its waves and windows are those of the contract, and the dry run says when it may begin", async () => {
+    await page.getByText("Waves, windows and deadlines").click();
+    const add = async (member) => {
+      await page.getByLabel("More of campaign").selectOption(member);
+      await page.getByRole("button", { name: "Add campaign", exact: true }).click();
+    };
+    await add("canary");
+    await page.getByLabel("canary", { exact: true }).fill("2");
+    await page.getByLabel("canary", { exact: true }).press("Tab");
+    await add("windows");
+    await page.getByRole("button", { name: "Add windows", exact: true }).click();
+    for (const [name, at] of [["from", "2100-01-02T22:00:00Z"], ["until", "2100-01-03T04:00:00Z"]]) {
+      await page.getByLabel(name, { exact: true }).fill(at);
+      await page.getByLabel(name, { exact: true }).press("Tab");
+    }
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByText(/Window: closed, opens 02\/01\/2100/).waitFor();
+    noFaults(page);
+  });
+  await inspect(page, "firmware-campaign-windows");
   await test("a campaign is made, and has not begun", async () => {
     await page.getByRole("button", { name: "Create", exact: true }).click();
     await page.waitForURL("**/campaigns/*");
     await page.getByRole("button", { name: "Start" }).waitFor();
+    await page.getByText("2100-01-02T22:00:00Z - 2100-01-03T04:00:00Z").waitFor();
   });
   await inspect(page, "campaign");
   await test("it is cancelled when its id is typed", async () => {

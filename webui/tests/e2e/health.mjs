@@ -93,8 +93,10 @@ try {
     await goTo(page, "/reports/current", "Report of now");
     await page.getByRole("heading", { name: "Worst nodes" }).waitFor();
     await page.getByRole("cell", { name: "n9", exact: true }).first().waitFor();
-    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV", exact: true }).click()]);
     equal(file.suggestedFilename(), "health-current.csv");
+    const [list] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV Worst nodes" }).click()]);
+    equal(list.suggestedFilename(), "health-current-outliers.csv");
   });
   await inspect(page, "report");
   await test("and as a page to print in Chinese", async () => {

@@ -132,7 +132,7 @@ try {
     await admin.reload();
     await admin.getByText("2 of 3").waitFor();
     equal(await admin.locator("tbody a").allInnerTexts(), ["n2", "n1"], "rows");
-    const [file] = await Promise.all([admin.waitForEvent("download"), admin.getByRole("button", { name: "CSV" }).click()]);
+    const [file] = await Promise.all([admin.waitForEvent("download"), admin.getByRole("button", { name: "CSV", exact: true }).click()]);
     equal(file.suggestedFilename(), "nodes.csv");
   });
   await inspect(admin, "nodes");
@@ -226,7 +226,7 @@ try {
     await admin.getByLabel("Password").fill(PASSWORD);
     await admin.getByRole("button", { name: "Log in" }).click();
     await admin.getByRole("heading", { level: 1, name: "Tenant vision" }).waitFor();
-    equal(await admin.getByRole("navigation").first().getByRole("listitem").allInnerTexts(), ["Home", "Incidents", "Users", "Tokens", "Audit", "API"], "the menu");
+    equal(await admin.getByRole("navigation").first().getByRole("listitem").allInnerTexts(), ["Home", "Report", "Incidents", "Users", "Tokens", "Audit", "API"], "the menu");
     await go("/tenants/vision/policy", "Policy of vision");
     await admin.locator("legend", { hasText: "nlp_job" }).first().waitFor();
     noFaults(admin);

@@ -1,17 +1,7 @@
 // Drives a policy from the tenant's hands to the nodes, in waves, and back. See tests/web/check_rollouts.py.
-import { call, done, equal, goTo, inspect, launch, login, noFaults, test, until } from "./browser.mjs";
+import { call, done, drag, equal, goTo, inspect, launch, login, noFaults, test, until } from "./browser.mjs";
 
 const JOBS = { nlp_job: { priority: 3, bw_guarantee: "40%" }, cv_job: { priority: 2, bw_limit: "60%" } };
-
-/** What a person does who drags a file to the JSON of a policy. */
-async function drag(page, doc) {
-  const data = await page.evaluateHandle((text) => {
-    const transfer = new DataTransfer();
-    transfer.items.add(new File([text], "seed.json", { type: "application/json" }));
-    return transfer;
-  }, JSON.stringify(doc));
-  await page.getByRole("region", { name: "JSON" }).dispatchEvent("drop", { dataTransfer: data });
-}
 
 /** Tab until what has the focus is it; bounded. */
 async function tabTo(page, locator) {

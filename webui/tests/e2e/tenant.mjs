@@ -88,7 +88,7 @@ try {
     const row = page.getByRole("row", { name: /nlp_job/ });
     await row.getByText("33.6 Gbps").waitFor();
     await row.getByText("25 ppm").waitFor();
-    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).first().click()]);
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV", exact: true }).first().click()]);
     equal(file.suggestedFilename(), "vision-jobs.csv");
   });
   await inspect(page, "tenant-home");
@@ -104,6 +104,22 @@ try {
   });
   await inspect(page, "job");
   await page.unrouteAll();
+  await test("its own report says what was asked and granted, and nothing that nobody measured", async () => {
+    await page.getByRole("link", { name: "Report", exact: true }).first().click();
+    await page.getByRole("heading", { level: 1, name: "Report of vision" }).waitFor();
+    const row = page.getByRole("row", { name: /nlp_job/ });
+    await row.getByText("40%").waitFor();
+    await row.getByText("–").first().waitFor();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV", exact: true }).first().click()]);
+    equal(file.suggestedFilename(), "vision-report.csv");
+    noFaults(page);
+  });
+  await inspect(page, "tenant-report");
+  await test("it is a page to print, in Chinese too", async () => {
+    const [print] = await Promise.all([page.context().waitForEvent("page"), page.getByRole("link", { name: "To print: 中文" }).click()]);
+    await print.getByRole("heading", { name: "租户报告" }).waitFor();
+    await print.close();
+  });
   await test("another tenant is not there", async () => {
     await page.goto(`${url}/tenants/other`);
     await page.locator('[data-code="not-found"]').first().waitFor();
