@@ -25,8 +25,8 @@ describe("campaigns", () => {
     expect(windowText({}, () => "never")).toBe("–");
   });
   it("have their settings a line each, whatever stands there", () => {
-    const windows = [{ days: ["sat", "sun"], from: "22:00", until: "04:00" }, { from: "a", until: "b" }, 7];
-    expect(settingsOf({ canary: 0, allow_downgrade: false, deadline: "30m", windows })).toEqual([["canary", "0"], ["allow_downgrade", "no"], ["deadline", "30m"], ["windows", "sat, sun 22:00 - 04:00 UTC; a - b; –"]]);
+    const windows = [{ days: ["sat", "sun"], from: "22:00", until: "04:00" }, { from: "2100-01-02T22:00:00.000000Z", until: "b" }, 7];
+    expect(settingsOf({ canary: 0, allow_downgrade: false, deadline: "30m", windows })).toEqual([["canary", "0"], ["allow_downgrade", "no"], ["deadline", "30m"], ["windows", "sat, sun 22:00 - 04:00 UTC; 2100-01-02T22:00:00Z - b; –"]]);
     expect([settingsOf(null), settingsOf({ windows: [] })]).toEqual([[], []]);
   });
 });

@@ -76,7 +76,7 @@ export const toolsZh: Record<keyof typeof tools, string> = {
   "report.job.granted": "获得的保障",
   "report.job.mean": "平均发送",
   "report.job.peak": "峰值发送",
-  "report.job.below": "低于保障的分钟数",
+  "report.job.below": "不足分钟数",
   "report.job.worst": "最差处",
   "report.job.known": "已知端口",
   "part.victim": "受害者",

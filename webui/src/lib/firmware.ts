@@ -54,7 +54,8 @@ const isMembers = (value: unknown): value is Record<string, unknown> => typeof v
 function oneWindow(window: unknown): string {
   if (!isMembers(window)) return NOTHING;
   const days = Array.isArray(window["days"]) ? `${window["days"].map(String).join(", ")} ` : "";
-  return `${days}${String(window["from"])} - ${String(window["until"])}${days === "" ? "" : " UTC"}`;
+  const [from, until] = [window["from"], window["until"]].map((at) => String(at).replace(/\.0+Z$/, "Z"));
+  return `${days}${from} - ${until}${days === "" ? "" : " UTC"}`;
 }
 
 /** How a campaign goes, a member a line; no window = it may always start a device. */

@@ -1,0 +1,162 @@
+// The whole way in one go: from an empty server to a report in Chinese. See tests/web/check_journey.py.
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { adminToken, call, done, drag, equal, goTo, inspect, launch, noFaults, open, PASSWORD, test, until, url } from "./browser.mjs";
+
+const SEED = { qos_policy: { cv_job: { bw_limit: "60%", priority: 2 }, nlp_job: { bw_guarantee: "40%", priority: 3 } } };
+const NODES = ["n1", "n2"];
+const folder = process.env.STELLAR_FOLDER;
+const END_MS = 10_000;
+const agents = new Map();
+
+/** The command that the page gave, on a pretended node. */
+function start(node, argv) {
+  const child = spawn(join(process.env.STELLAR_OBJ, "stellar-agent"), [...argv, "--state-dir", join(folder, node), "--provider", "sim"], { stdio: "ignore" });
+  agents.set(node, { child, argv });
+}
+async function end(node) {
+  const { child } = agents.get(node);
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((next) => child.once("exit", next));
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
+  await ended;
+  clearTimeout(timer);
+}
+const ofNode = async (node) => (await call("GET", `/v1/nodes/${node}`)).json;
+const inSync = (node) => until(async () => (await ofNode(node)).in_sync, `${node} in sync`);
+
+const browser = await launch();
+try {
+  const admin = await open(browser);
+  await test("first run: the token of the data folder makes the first administrator", async () => {
+    await admin.goto(url + "/");
+    await admin.getByRole("link", { name: /First start/ }).click();
+    await admin.getByLabel(/Token from/).fill(adminToken);
+    await admin.getByLabel("Name of the new administrator").fill("eva");
+    await admin.getByLabel("Password").fill(PASSWORD);
+    await admin.getByRole("button", { name: "Make the administrator" }).click();
+    await admin.getByRole("button", { name: "Log out" }).waitFor();
+  });
+  await test("the profile is stored", async () => {
+    await goTo(admin, "/steps", "First steps");
+    await admin.getByRole("button", { name: "Store this profile" }).click();
+    await until(async () => (await call("GET", "/v1/fabric")).status === 200, "the profile");
+  });
+  await test("nodes are enrolled by the command that the page gives, and are heard at once", async () => {
+    for (const node of NODES) {
+      await admin.getByLabel("Name of the node").fill(node);
+      await admin.getByRole("button", { name: "Make its command" }).click();
+      const command = admin.locator("pre", { hasText: `--node ${node} ` });
+      await command.waitFor();
+      const [, token, program, rest] = /^\(umask 077; echo (\S+) >\S+\)\s+(\S+) (.*)$/.exec((await command.innerText()).trim()) ?? [];
+      equal(program, "stellar-agent", "the program");
+      const file = join(folder, `${node}.token`);
+      writeFileSync(file, token, { mode: 0o600 });
+      start(node, rest.split(" ").map((part) => (part === `${node}.token` ? file : part)));
+      await inSync(node);
+    }
+    await admin.locator("li", { hasText: "Enrol a node" }).getByText("done", { exact: true }).waitFor();
+    noFaults(admin);
+  });
+  await test("a tenant is made, with a user and where its jobs run", async () => {
+    await admin.getByLabel("Name", { exact: true }).fill("vision");
+    await admin.getByRole("button", { name: "Create", exact: true }).click();
+    await admin.getByRole("link", { name: "Policy of vision" }).waitFor();
+    for (const [i, job] of Object.keys(SEED.qos_policy).entries()) await call("PUT", `/v1/tenants/vision/placements/${job}`, { nodes: NODES, match: { ip_proto: "udp", dst_port: 4791 + i } }, { "If-None-Match": "*" });
+    await goTo(admin, "/users", "Users");
+    await admin.getByLabel("User name").fill("bob@vision");
+    await admin.getByLabel("Password").fill(PASSWORD);
+    await admin.locator('select[name="role"]').selectOption("tenant-admin");
+    await admin.getByRole("button", { name: "Create", exact: true }).click();
+    await admin.getByRole("cell", { name: "bob@vision", exact: true }).waitFor();
+    noFaults(admin);
+  });
+  await test("changes are to go out in waves", async () => {
+    await goTo(admin, "/rollouts", "Rollouts");
+    await admin.getByLabel("Mode").selectOption("staged");
+    await admin.getByRole("button", { name: "Save" }).click();
+    await admin.getByText("Staged: changes wait").waitFor();
+  });
+
+  await test("the tenant logs in and drags the seed policy in: refused, mended, accepted", async () => {
+    const tenant = await open(browser);
+    await tenant.goto(url + "/");
+    await tenant.getByLabel("User name").fill("bob@vision");
+    await tenant.getByLabel("Password").fill(PASSWORD);
+    await tenant.getByRole("button", { name: "Log in" }).click();
+    await tenant.getByRole("heading", { level: 1, name: "Tenant vision" }).waitFor();
+    await tenant.getByRole("link", { name: "Policy", exact: true }).first().click();
+    await drag(tenant, { qos_policy: { ...SEED.qos_policy, nlp_job: { priority: 3, bw_guarantee: "40%", bw_limit: "30%" } } });
+    await tenant.locator("fieldset").getByText("limit-below-guarantee").waitFor();
+    await tenant.getByRole("button", { name: "Save" }).click();
+    await tenant.locator('[data-code="policy-refused"]').waitFor();
+    await drag(tenant, SEED);
+    await tenant.getByRole("button", { name: "Save" }).click();
+    await tenant.getByText("Stored as revision 1.").waitFor();
+    equal((await call("GET", "/v1/tenants/vision/policy")).json, SEED, "the policy");
+    noFaults(tenant);
+    await tenant.context().close();
+  });
+
+  let rollout = "";
+  await test("the admin starts its rollout and sees it converge live, without asking again", async () => {
+    await goTo(admin, "/rollouts/new", "Start a rollout");
+    await admin.getByLabel("Waves").fill("1");
+    await admin.getByLabel("Watched for").fill("1s");
+    await admin.getByRole("button", { name: "Start", exact: true }).click();
+    await admin.waitForURL(/\/rollouts\/(?!new)/);
+    rollout = decodeURIComponent(new URL(admin.url()).pathname.split("/")[2]);
+    await admin.locator("h1 + .badge", { hasText: "done" }).waitFor();
+    for (const node of NODES) equal((await ofNode(node)).in_sync, true, node);
+    noFaults(admin);
+  });
+  await inspect(admin, "journey-rollout");
+
+  await test("a node that lost its settings gets them back, and its receipt is seen at once", async () => {
+    // A pretended node holds its knobs in memory: one that starts again has lost them, as after a reset.
+    const before = (await call("GET", "/v1/nodes/n2/receipts")).json.items.length;
+    await goTo(admin, "/nodes/n2?tab=receipts", "n2");
+    await end("n2");
+    start("n2", agents.get("n2").argv);
+    await until(async () => (await call("GET", "/v1/nodes/n2/receipts")).json.items.length > before, "a receipt of the repair");
+    await admin.locator("tbody tr").nth(before).waitFor();
+    await inSync("n2");
+    noFaults(admin);
+  });
+
+  await test("an incident's runbook runs and names the cause", async () => {
+    await until(async () => (await call("GET", "/v1/incidents?state=open")).json.items.some((i) => i.rule === "fcs-errors"), "the incident of n9");
+    await goTo(admin, "/incidents", "Incidents");
+    await admin.getByRole("link", { name: "fcs-errors" }).first().click();
+    await admin.getByRole("link", { name: /Run packet-loss/ }).click();
+    await admin.getByRole("button", { name: "Run", exact: true }).click();
+    await admin.locator("ol code", { hasText: "fcs" }).first().waitFor();
+    noFaults(admin);
+  });
+
+  await test("the rollout is rolled back, and the nodes are as before it", async () => {
+    await goTo(admin, `/rollouts/${rollout}`, `Rollout ${rollout}`);
+    await admin.getByRole("button", { name: "Roll back" }).click();
+    await admin.getByLabel(`Type ${rollout} to confirm`).fill(rollout);
+    await admin.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await admin.locator("h1 + .badge", { hasText: "rolled back" }).waitFor();
+  });
+
+  await test("the report is read and printed in Chinese", async () => {
+    await admin.getByLabel("Language").selectOption("zh");
+    await goTo(admin, "/reports/current", "当前报告");
+    await admin.getByRole("cell", { name: "n9", exact: true }).first().waitFor();
+    const [print] = await Promise.all([admin.context().waitForEvent("page"), admin.getByRole("link", { name: "打印版：中文" }).click()]);
+    await print.getByRole("heading", { name: "集群健康报告" }).waitFor();
+    await print.close();
+    noFaults(admin);
+  });
+  await inspect(admin, "journey-report");
+} finally {
+  for (const node of agents.keys()) await end(node);
+  await browser.close();
+}
+done();
