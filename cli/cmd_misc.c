@@ -134,9 +134,37 @@ enum exit_code cmd_node_reboot(struct context *context, const struct arguments *
     return node_call(context, arguments, "/v1/nodes/{node}:reboot");
 }
 
+/* What the order is for: a node that is in no quarantine takes it too. */
+static void explain_release(struct context *context, const char *node, const char *sync)
+{
+    if (sync != NULL && strcmp(sync, "quarantined") != 0) {
+        fputs("  it was not 'quarantined' but '", context->err);
+        print_text(context->err, sync);
+        fputs("'; it applies its plan again all the same\n", context->err);
+    }
+    fputs("  how it goes: stellarctl get receipts --node ", context->err);
+    print_text(context->err, node);
+    fputc('\n', context->err);
+}
+
 enum exit_code cmd_node_release(struct context *context, const struct arguments *arguments)
 {
-    return node_call(context, arguments, "/v1/nodes/{node}:release");
+    OWN_REPLY struct reply before = {.printed = false};
+    struct err err = ERR_INIT;
+    bool explains = context->output == OUTPUT_TABLE && !context->print_request;
+    /* Who may not read the node, or finds none, hears so from the order itself. */
+    if (explains) {
+        struct call call;
+        call_init(&call, operation_find("node_get"));
+        call_add(&call, OPERATION_PATH, "node", arguments->words[0]);
+        if (context_try(context, &call, &before, &err) != EXIT_DONE)
+            reply_release(&before);
+    }
+    enum exit_code code = node_call(context, arguments, "/v1/nodes/{node}:release");
+    if (code == EXIT_DONE && explains)
+        explain_release(context, arguments->words[0],
+                        json_string_value(json_object_get(before.json, "sync")));
+    return code;
 }
 
 enum exit_code cmd_node_join_token(struct context *context, const struct arguments *arguments)

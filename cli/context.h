@@ -41,6 +41,7 @@ struct context {
     bool colours;       /* out is a terminal and NO_COLOR is not set */
     size_t width;       /* columns of the terminal; 0 = it is none */
     bool print_request; /* say what would be sent, and send nothing */
+    bool unreported;    /* the last list is empty because nobody told it: unknown, not none */
     int64_t timeout_ns;
     exchange_fn *exchange; /* http_exchange(); tests put their own here */
 };

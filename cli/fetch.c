@@ -69,6 +69,7 @@ static enum exit_code fetch_page(struct context *context, struct call *call, jso
     if (code != EXIT_DONE || reply.printed)
         return code;
     const json_t *page = json_object_get(reply.json, "items");
+    context->unreported = json_is_false(json_object_get(reply.json, "reported"));
     if (!json_is_array(page)) {
         context_error(context, "%s: the answer holds no list", call->operation->id);
         return EXIT_UNREACHABLE;

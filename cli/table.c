@@ -108,7 +108,8 @@ enum err_code table_print(struct context *context, const struct view *view, cons
     }
     /* The library prints nothing at all for a table without lines. */
     if (code == ERR_OK && json_array_size(items) == 0)
-        fputs("none\n", context->err);
+        fputs(context->unreported ? "unknown: nothing of this was reported yet\n" : "none\n",
+              context->err);
     else if (code == ERR_OK && scols_print_table(table) != 0)
         code = err_nomem(err);
     return code;

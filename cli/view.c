@@ -191,6 +191,8 @@ enum err_code view_print(struct context *context, const struct view *view, const
     switch (context->output) {
     case OUTPUT_JSON: {
         OWN(json) json_t *list = json_pack("{s:O}", "items", items);
+        if (context->unreported && json_object_set_new(list, "reported", json_false()) != 0)
+            return err_nomem(err);
         return list != NULL ? print_json(context->out, list, 2, err) : err_nomem(err);
     }
     case OUTPUT_JSONL:

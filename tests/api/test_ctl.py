@@ -134,6 +134,33 @@ def kinds_are_shown(tap, server):
     tap.equal(ctl("get", "tenants", "-o", "name", "--limit", "1").stdout, "a\n", "names, limited")
 
 
+def unknown_is_not_none(tap, server):
+    agent, _ = fixture(server)
+    ctl = Ctl(server)
+    chains = ("get", "chains", "--node", "n1")
+    tap.ok("unknown: nothing of this was reported" in ctl(*chains).stderr, "chains that nobody told are unknown")
+    tap.equal(ctl.json(*chains), {"items": [], "reported": False}, "in JSON too")
+    body = {"version": 1, "node": "n1", "generation": 7, "digest": "sha256:" + "1" * 64, "chains": []}
+    must(server.call("PUT", "/v1/agent/chains", body, token=agent.token), 200)
+    tap.equal(ctl(*chains).stderr, "none\n", "a node that told that it has none has none")
+    tap.equal(ctl.json(*chains), {"items": []}, "in JSON too")
+
+
+def a_release_says_what_it_is_for(tap, server):
+    agent, _ = fixture(server)
+    ctl = Ctl(server)
+    must(agent.receipt(), 201)
+    freed = ctl("node", "release", "n1")
+    tap.ok("not 'quarantined' but 'in-sync'" in freed.stderr, "there was nothing to end", freed)
+    tap.ok("stellarctl get receipts --node n1" in freed.stderr, "where to look", freed)
+    must(agent.receipt("quarantined", observed="sha256:" + "0" * 64, problem="stuck"), 201)
+    freed = ctl("node", "release", "n1")
+    tap.ok("attempt: 2" in freed.stdout and "not 'quarantined'" not in freed.stderr, "there was", freed)
+    tap.equal(ctl("node", "release", "n1", "-o", "json").stderr, "", "programs get the answer alone")
+    lost = ctl("node", "release", "n9")
+    tap.ok(lost.returncode == MISSING and lost.stderr.count("not-found") == 1, "no node, said once", lost)
+
+
 def documents_make_the_round(tap, server):
     ctl = Ctl(server)
     files = os.path.join(ctl.folder.name, "all")
@@ -492,7 +519,8 @@ def manual_names_every_option(tap, server):
 
 
 if __name__ == "__main__":
-    run([every_operation_is_reached, every_read_works, kinds_are_shown, documents_make_the_round,
+    run([every_operation_is_reached, every_read_works, kinds_are_shown, unknown_is_not_none,
+         a_release_says_what_it_is_for, documents_make_the_round,
          exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, rollouts_are_steered,
          campaigns_are_steered, people_and_images_are_made,
          backups_are_made_fetched_and_removed,
