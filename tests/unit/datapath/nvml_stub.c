@@ -7,9 +7,16 @@
  *   degraded one A100 with 3 of 12 links down, then one that fell off the bus, then a PCIe card
  *   dark     an A100 with all links down
  *   sick     an A100 with errors of memory, a row to be remapped and two Xids; one that is lost
- * when it is asked for those; one that knows none of that dead     nvmlInit fails stuck    nvmlInit
- * does not come back for three seconds
+ *            when it is asked for those; one that knows none of that
+ *   well     a100 of which none is idle
+ *   worn     well, of which the second has errors of memory and a row to be remapped
+ *   mended   the same, and the row is remapped
+ *   fallen   mended, and the third is lost
+ *   dead     nvmlInit fails
+ *   stuck    nvmlInit does not come back for three seconds
+ *   @FILE    what the first word of that file says, each time
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +35,17 @@
 
 static const char *mode(void)
 {
+    static _Thread_local char word[16];
     const char *text = getenv("STELLAR_NVML_STUB");
-    return text == NULL ? "a100" : text;
+    if (text == NULL)
+        return "a100";
+    if (text[0] != '@')
+        return text;
+    FILE *file = fopen(text + 1, "re");
+    bool good = file != NULL && fscanf(file, "%15s", word) == 1;
+    if (file != NULL)
+        fclose(file);
+    return good ? word : "a100";
 }
 
 static int is(const char *name)
@@ -41,6 +57,17 @@ static int is(const char *name)
 static unsigned number(nvml_device device)
 {
     return (unsigned)(size_t)device;
+}
+
+/* The errors of a card that wears out are there still when it is mended. */
+static int is_worn(nvml_device device)
+{
+    return number(device) == 2 && (is("worn") || is("mended") || is("fallen"));
+}
+
+static int is_fallen(nvml_device device)
+{
+    return number(device) == 3 && is("fallen");
 }
 
 #define DECLARE(name, type) EXPORT __typeof__(__typeof__(*((type)0))) name;
@@ -131,7 +158,7 @@ int nvmlDeviceGetMemoryInfo(nvml_device device, struct nvml_memory *out)
 
 int nvmlDeviceGetCurrPcieLinkGeneration(nvml_device device, unsigned *out)
 {
-    *out = number(device) == 2 ? 1 : 4; /* one is idle */
+    *out = number(device) == 2 && !is("well") && !is_worn(device) ? 1 : 4; /* one is idle */
     return NVML_OK;
 }
 
@@ -179,9 +206,9 @@ int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int since, unsigne
 {
     if (since != NVML_SINCE_LOADED || (is("sick") && number(device) == 3))
         return NVML_NOT_SUPPORTED;
-    if (is("sick") && number(device) == 2)
+    if ((is("sick") && number(device) == 2) || is_fallen(device))
         return GPU_LOST;
-    *out = is("sick") ? (type == NVML_CORRECTED ? 12 : 2) : 0;
+    *out = is("sick") || is_worn(device) ? (type == NVML_CORRECTED ? 12 : 2) : 0;
     return NVML_OK;
 }
 
@@ -190,11 +217,11 @@ int nvmlDeviceGetRemappedRows(nvml_device device, unsigned *fixed, unsigned *unf
 {
     if (is("sick") && number(device) == 3)
         return NVML_NOT_SUPPORTED;
-    if (is("sick") && number(device) == 2)
+    if ((is("sick") && number(device) == 2) || is_fallen(device))
         return GPU_LOST;
     *fixed = is("sick") ? 4 : 0;
     *unfixed = is("sick") ? 1 : 0;
-    *pending = is("sick") ? 1 : 0;
+    *pending = is("sick") || (is("worn") && number(device) == 2) ? 1 : 0;
     *failed = 0;
     return NVML_OK;
 }
@@ -203,7 +230,7 @@ int nvmlDeviceGetTemperature(nvml_device device, int sensor, unsigned *out)
 {
     if (sensor != NVML_SENSOR_GPU || (is("sick") && number(device) == 3))
         return NVML_NOT_SUPPORTED;
-    if (is("sick") && number(device) == 2)
+    if ((is("sick") && number(device) == 2) || is_fallen(device))
         return GPU_LOST;
     *out = 41;
     return NVML_OK;
