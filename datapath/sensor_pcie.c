@@ -13,6 +13,7 @@
 
 static const struct telemetry_name gen = {"link_gen", TELEMETRY_GAUGE, 0},
                                    gen_max = {"link_gen_max", TELEMETRY_GAUGE, 0},
+                                   gen_idles = {"link_gen_idles", TELEMETRY_GAUGE, 0},
                                    width = {"link_width_lanes", TELEMETRY_GAUGE, 0},
                                    width_max = {"link_width_max_lanes", TELEMETRY_GAUGE, 0};
 
@@ -47,6 +48,16 @@ static void put_known(struct sensor_readings *out, const struct telemetry_name *
         sensor_put(out, name, value);
 }
 
+/* Display controllers and processing accelerators save power: idle ones slow their links down. PCI
+ * Code and ID Assignment Specification, base classes 03h and 12h. */
+static bool is_accelerator(const char *root, const char *folder)
+{
+    char path[SYS_PATH_MAX + 32], text[SYS_VALUE_MAX];
+    snprintf(path, sizeof(path), "%s/class", folder);
+    return sys_read(root, path, text, sizeof(text), NULL) == ERR_OK &&
+           (strncmp(text, "0x03", 4) == 0 || strncmp(text, "0x12", 4) == 0);
+}
+
 static void look_at(const struct sensor_files *state, const char *address,
                     struct sensor_readings *out)
 {
@@ -58,6 +69,8 @@ static void look_at(const struct sensor_files *state, const char *address,
     pci_link_get(state->root, folder, &link);
     put_known(out, &gen, link.current_gen);
     put_known(out, &gen_max, link.max_gen);
+    if (is_accelerator(state->root, folder))
+        sensor_put(out, &gen_idles, 1);
     put_known(out, &width, link.current_width);
     put_known(out, &width_max, link.max_width);
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {

@@ -270,8 +270,11 @@ void clues_take_inventory(struct clues *clues, const struct inventory *inventory
         if (inventory->ports[i].rdma_device[0] != '\0')
             take_port(clues, &inventory->ports[i]);
     for (size_t i = 0; i < inventory->gpu_count; i++) {
+        struct pcie_link link = inventory->gpus[i].pcie;
+        if (link.current_gen >= 1 && link.current_gen < link.max_gen)
+            link.current_gen = link.max_gen; /* a GPU slows its link down when it idles */
         snprintf(subject, sizeof(subject), "gpu %s", inventory->gpus[i].id);
-        add_level(clues, subject, "pcie_share", pcie_share(&inventory->gpus[i].pcie), "percent");
+        add_level(clues, subject, "pcie_share", pcie_share(&link), "percent");
     }
 }
 

@@ -8,20 +8,9 @@
 #include <string.h>
 
 const char *const health_derived_from[] = {
-    "link_gen",
-    "link_gen_max",
-    "link_width_lanes",
-    "link_width_max_lanes",
-    "vectors",
-    "rx_pause",
-    "tx_pause",
-    "ecn_marked_packets",
-    "cnp_sent",
-    "cnp_handled",
-    "rx_ecn_marked",
-    "gid_index",
-    HEALTH_LATENCY_INPUT,
-    NULL,
+    "link_gen",    "link_gen_max",  "link_gen_idles", "link_width_lanes",   "link_width_max_lanes",
+    "vectors",     "rx_pause",      "tx_pause",       "ecn_marked_packets", "cnp_sent",
+    "cnp_handled", "rx_ecn_marked", "gid_index",      HEALTH_LATENCY_INPUT, NULL,
 };
 
 static int64_t value_of(const struct health *health, const struct health_slot *slot,
@@ -84,9 +73,12 @@ int64_t health_pcie_share(int64_t gen, int64_t lanes, int64_t gen_max, int64_t l
 
 static enum err_code derive_pcie(struct health *health, struct health_slot *slot, struct err *err)
 {
-    int64_t share = health_pcie_share(
-        value_of(health, slot, "link_gen"), value_of(health, slot, "link_width_lanes"),
-        value_of(health, slot, "link_gen_max"), value_of(health, slot, "link_width_max_lanes"));
+    int64_t gen = value_of(health, slot, "link_gen"),
+            gen_max = value_of(health, slot, "link_gen_max");
+    if (value_of(health, slot, "link_gen_idles") == 1 && gen >= 1 && gen < gen_max)
+        gen = gen_max; /* only its lanes say something */
+    int64_t share = health_pcie_share(gen, value_of(health, slot, "link_width_lanes"), gen_max,
+                                      value_of(health, slot, "link_width_max_lanes"));
     return share == HEALTH_NONE ? ERR_OK
                                 : put_value(health, slot, "link_share_percent", share, err);
 }

@@ -232,6 +232,26 @@ static void a_machine_is_told(void **state)
     root_remove(root);
 }
 
+static void an_accelerator_is_told_to_idle(void **state)
+{
+    (void)state;
+    static struct told told;
+    char root[TEST_PATH_MAX];
+    make_machine(root);
+    root_file(root, "/sys/bus/pci/devices/0000:9b:00.0/vendor", "0x10de\n", 0600);
+    root_file(root, "/sys/bus/pci/devices/0000:9b:00.0/device", "0x2330\n", 0600);
+    root_file(root, "/sys/bus/pci/devices/0000:9b:00.0/class", "0x030200\n", 0600);
+    root_file(root, "/sys/bus/pci/devices/0000:9b:00.0/current_link_speed", "2.5 GT/s PCIe\n",
+              0600);
+    root_file(root, NIC "/class", "0x020000\n", 0600);
+    OWN(sensors) struct sensors *sensors = sensors_of(root, "libno-such-nvml.so.1");
+    assert_int_equal(look(sensors, &told), ERR_OK);
+    assert_contains(told.text, "pcie 0000:9b:00.0 0 link_gen=1\n"
+                               "pcie 0000:9b:00.0 0 link_gen_idles=1\n");
+    assert_null(strstr(told.text, "pcie 0000:3b:00.0 0 link_gen_idles"));
+    root_remove(root);
+}
+
 static void interrupts_between_two_looks_are_spread(void **state)
 {
     (void)state;
@@ -336,6 +356,7 @@ int main(void)
         cmocka_unit_test(the_shortest_look_at_a_clock_counts),
         cmocka_unit_test(a_clock_is_steered_by_whom_its_process_is_named),
         cmocka_unit_test(a_machine_is_told),
+        cmocka_unit_test(an_accelerator_is_told_to_idle),
         cmocka_unit_test(interrupts_between_two_looks_are_spread),
         cmocka_unit_test(a_machine_without_anything_tells_nothing),
         cmocka_unit_test(a_sick_gpu_is_told_and_hides_no_other),

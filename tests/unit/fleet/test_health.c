@@ -95,6 +95,11 @@ static const struct rule_case cases[] = {
      HEALTH_CRITICAL,
      {SHOWS("link_gen", 3, 4), SHOWS("link_gen_max", 4, 4), SHOWS("link_width_lanes", 8, 16),
       SHOWS("link_width_max_lanes", 16, 16)}},
+    {"pcie-link-degraded", /* of an idle accelerator only the lanes say something */
+     TELEMETRY_PCIE,
+     HEALTH_CRITICAL,
+     {SHOWS("link_gen", 1, 1), SHOWS("link_gen_max", 5, 5), SHOWS("link_gen_idles", 1, 1),
+      SHOWS("link_width_lanes", 8, 16), SHOWS("link_width_max_lanes", 16, 16)}},
     {"pcie-link-degraded", TELEMETRY_PORT, HEALTH_WARNING, {SHOWS("link_share_percent", 99, 100)}},
     {"pcie-corrected", TELEMETRY_PCIE, HEALTH_WARNING, {COUNTS("aer_correctable", 100, 99)}},
     {"pcie-uncorrected", TELEMETRY_PCIE, HEALTH_CRITICAL, {COUNTS("aer_nonfatal", 1, 0)}},
