@@ -175,7 +175,7 @@ static void a_migration_that_changed_after_it_was_applied_is_refused(void **stat
 
 /* Migrations: the built-in ones and one more. ------------------------------------------------- */
 
-#define MAX_FILES 16
+#define MAX_FILES 64
 
 static size_t more_files(struct embed_file files[MAX_FILES], char name[32], const char *sql)
 {
