@@ -85,10 +85,10 @@ def small_disk(tap, args):
         server.start()
         must(server.put("/v1/tenants/a", {}), 201)
         filler = os.path.join(server.data, "filler")
-        with open(filler, "wb") as f:
+        with open(filler, "wb", buffering=0) as f:
             try:
                 while f.write(bytes(65536)):
-                    f.flush()
+                    pass
             except OSError:
                 pass
         etag, answers = None, []
