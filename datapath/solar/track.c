@@ -193,11 +193,17 @@ static void acknowledge(struct track *t, uint64_t psn, int64_t now_ns, struct tr
     news->acked_bytes += p->len;
 }
 
-/* What an acknowledgement is waited for: as TCP reckons it, and never less than one of late was;
- * paths may be of different length. 0 = no sample yet. */
+/* What an acknowledgement is waited for, as TCP reckons it. */
+static int64_t usual_wait_ns(const struct track *t)
+{
+    return t->wait_ns + 4 * t->waitvar_ns;
+}
+
+/* That, and never less than one of late took; paths may be of different length. 0 = no sample yet.
+ */
 static int64_t long_wait_ns(const struct track *t)
 {
-    int64_t wait_ns = t->wait_ns + 4 * t->waitvar_ns, late_ns = t->late_ns + t->late_ns / 4;
+    int64_t wait_ns = usual_wait_ns(t), late_ns = t->late_ns + t->late_ns / 4;
     return t->srtt_ns == 0 ? 0 : wait_ns > late_ns ? wait_ns : late_ns;
 }
 
@@ -265,10 +271,10 @@ static void hear_echo(struct track *t, const struct wire_ack *ack, bool answers,
     sample_rtt(t, elapsed_ns, (int64_t)ack->hold_ns);
 }
 
-/* Of ones that a bitmap shows missing. */
-static bool is_passed(const struct track_path *path, const struct track_packet *p)
+/* Of ones that a bitmap shows missing: by how many of its path that were sent later. */
+static int32_t passed_by(const struct track_path *path, const struct track_packet *p)
 {
-    return (int32_t)(path->arrived - 1 - p->path_seq) >= path->tolerance;
+    return (int32_t)(path->arrived - 1 - p->path_seq);
 }
 
 static bool is_overdue(const struct track *t, const struct track_packet *p)
@@ -283,7 +289,7 @@ static bool is_overdue(const struct track *t, const struct track_packet *p)
  * to send it again: what is behind it may take its place in the window. */
 static void leave_network(struct track *t, struct track_packet *p)
 {
-    if (!p->passed && (int32_t)(t->path[p->path].arrived - 1 - p->path_seq) > 0) {
+    if (!p->passed && passed_by(&t->path[p->path], p) > 0) {
         p->passed = true;
         t->flight_bytes -= p->len;
     }
@@ -315,7 +321,8 @@ static void find_lost(struct track *t, const struct wire_ack *ack, int64_t now_n
         struct track_packet *p = slot_of(t, psn);
         if (p->state != TRACK_FLIGHT)
             continue;
-        bool passed = is_passed(&t->path[p->path], p);
+        const struct track_path *path = &t->path[p->path];
+        bool passed = passed_by(path, p) >= path->tolerance;
         if (!passed && !is_overdue(t, p)) {
             leave_network(t, p);
             continue;
@@ -371,8 +378,7 @@ static int64_t deadline_ns(const struct track *t, const struct track_path *path)
     if (path->first == TRACK_NONE)
         return INT64_MAX;
     int64_t sent_ns = t->slots[path->first].sent_ns;
-    int64_t ns =
-        t->srtt_ns > 0 ? t->wait_ns + 4 * t->waitvar_ns : TIMEOUT_FIRST_FACTOR * t->timeout_min_ns;
+    int64_t ns = t->srtt_ns > 0 ? usual_wait_ns(t) : TIMEOUT_FIRST_FACTOR * t->timeout_min_ns;
     ns = ns < t->timeout_min_ns ? t->timeout_min_ns : ns;
     int doublings = sent_ns < path->timeout_ns ? 0 : path->timeouts;
     for (int i = 0; i < doublings && ns < TRACK_TIMEOUT_MAX_NS; i++)
