@@ -4,7 +4,6 @@
  */
 #include "datapath/verbs/bench.h"
 
-#include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +13,7 @@
 #include <time.h>
 
 #include "base/duration.h"
+#include "datapath/verbs/address.h"
 #include "datapath/verbs/bench_private.h"
 
 #define MAGIC      0x53544256U /* "STBV" */
@@ -38,24 +38,10 @@ enum err_code bench_may_go_on(const struct bench_end *end, struct err *err)
                    end->why.text[0] == '\0' ? "" : ": ", end->why.text);
 }
 
-static bool parse(const char *text, uint16_t port, struct sockaddr_storage *out)
-{
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    memset(out, 0, sizeof(*out));
-    if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
-        memcpy(out, &v4, sizeof(v4));
-    else if (inet_pton(AF_INET6, text, &v6.sin6_addr) == 1)
-        memcpy(out, &v6, sizeof(v6));
-    else
-        return false;
-    return true;
-}
-
 static struct sockaddr_storage own_address(const struct bench *bench, uint16_t port)
 {
     struct sockaddr_storage address;
-    if (!parse(bench->addresses[bench->place], port, &address))
+    if (!verbs_address(bench->addresses[bench->place], port, &address))
         address.ss_family = AF_UNSPEC;
     return address;
 }
@@ -147,7 +133,7 @@ static bool is_previous(const struct bench_end *end, struct rdma_cm_id *id)
     const struct sockaddr *from = rdma_get_peer_addr(id);
     struct sockaddr_storage wanted;
     int before = (bench->place + bench->count - 1) % bench->count;
-    if (!parse(bench->addresses[before], 0, &wanted) || from->sa_family != wanted.ss_family)
+    if (!verbs_address(bench->addresses[before], 0, &wanted) || from->sa_family != wanted.ss_family)
         return false;
     if (from->sa_family == AF_INET)
         return ((const struct sockaddr_in *)(const void *)from)->sin_addr.s_addr ==
@@ -234,7 +220,7 @@ static enum err_code ask(struct bench_end *end, struct err *err)
     const char *address = bench->addresses[(bench->place + 1) % bench->count];
     drop(&end->to);
     end->again_ns = 0;
-    if (!parse(address, bench->service, &peer) || peer.ss_family != source.ss_family)
+    if (!verbs_address(address, bench->service, &peer) || peer.ss_family != source.ss_family)
         return err_set(err, ERR_UNSUPPORTED, "%s is no address of our family", address);
     if (rdma_create_id(end->channel, &end->to.id, &end->to, RDMA_PS_TCP) != 0) {
         end->to.id = NULL;

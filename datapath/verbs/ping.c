@@ -3,7 +3,6 @@
  */
 #include "datapath/verbs/ping.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +15,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "base/duration.h"
+#include "datapath/verbs/address.h"
 
 /* rdma_cm repeats a request by itself after four seconds only: a lost one is made anew. */
 #define TRY_MS   500
@@ -47,20 +47,6 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-static bool parse(const char *text, uint16_t port, struct sockaddr_storage *out)
-{
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    memset(out, 0, sizeof(*out));
-    if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
-        memcpy(out, &v4, sizeof(v4));
-    else if (inet_pton(AF_INET6, text, &v6.sin6_addr) == 1)
-        memcpy(out, &v6, sizeof(v6));
-    else
-        return false;
-    return true;
-}
-
 static void end_request(struct target *target, const char *what, int error)
 {
     target->id = NULL;
@@ -74,8 +60,9 @@ static void end_request(struct target *target, const char *what, int error)
 static void begin_request(struct verbs_pinged *round, struct target *target)
 {
     struct sockaddr_storage source, peer;
-    if (!parse(round->from->address, 0, &source) ||
-        !parse(target->peer->address, NOBODYS_PORT, &peer) || source.ss_family != peer.ss_family) {
+    if (!verbs_address(round->from->address, 0, &source) ||
+        !verbs_address(target->peer->address, NOBODYS_PORT, &peer) ||
+        source.ss_family != peer.ss_family) {
         end_request(target, "its address is not of the port's family", 0);
         return;
     }
