@@ -100,11 +100,8 @@ static void chain_from_json(struct json_reader *r, struct chain *out)
 static void head_from_json(struct json_reader *r, struct chain_report *out)
 {
     int64_t version;
-    struct err err = ERR_INIT;
     json_reader_int(r, "version", true, REPORT_VERSION, REPORT_VERSION, &version);
-    if (read_text(r, "node", true, 1, out->node, sizeof(out->node)) &&
-        name_check(out->node, "node", &err))
-        read_problem(r, "node", "%s", err.text);
+    read_name(r, "node", true, out->node);
     json_reader_int(r, "generation", true, 0, INT64_MAX, &out->generation);
     if (read_text(r, "digest", true, 1, out->digest, sizeof(out->digest)) &&
         !digest_is_valid(out->digest))

@@ -66,14 +66,6 @@ bool flash_outcome_fits(enum flash_phase phase, enum flash_outcome outcome)
     return phase >= fits[outcome].first && phase <= fits[outcome].last;
 }
 
-/* Texts that stand in names of files, URLs or argument lists. */
-static void read_name(struct json_reader *r, const char *key, char out[NAME_SIZE])
-{
-    struct err err = ERR_INIT;
-    if (read_text(r, key, true, 1, out, NAME_SIZE) && name_check(out, key, &err))
-        read_problem(r, key, "%s", err.text);
-}
-
 static void read_device(struct json_reader *r, char out[PORT_ID_SIZE])
 {
     static const char chars[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -110,7 +102,7 @@ static void read_psids(struct json_reader *r, struct flash_image *out)
 
 static void read_image(struct json_reader *r, struct flash_image *out)
 {
-    read_name(r, "id", out->id);
+    read_name(r, "id", true, out->id);
     read_text(r, "component", true, 1, out->component, sizeof(out->component));
     read_text(r, "version", true, 1, out->version, sizeof(out->version));
     read_psids(r, out);
@@ -136,8 +128,8 @@ enum err_code flash_task_from_json(const json_t *document, struct flash_task *ou
     int activate = 0;
     json_reader_init(&r, document, "", &findings);
     json_reader_int(&r, "version", true, FLASH_JSON_VERSION, FLASH_JSON_VERSION, &version);
-    read_name(&r, "id", task.id);
-    read_name(&r, "campaign", task.campaign);
+    read_name(&r, "id", true, task.id);
+    read_name(&r, "campaign", true, task.campaign);
     read_device(&r, task.device);
     if (json_reader_object(&r, "image", true, &image))
         read_image(&image, &task.image);
@@ -203,7 +195,7 @@ enum err_code flash_report_from_json(const json_t *document, struct flash_report
     int phase = 0, outcome = -1;
     json_reader_init(&r, document, "", &findings);
     json_reader_int(&r, "version", true, FLASH_JSON_VERSION, FLASH_JSON_VERSION, &version);
-    read_name(&r, "task", report.task);
+    read_name(&r, "task", true, report.task);
     bool has_phase = json_reader_enum(&r, "phase", true, phase_names, &phase);
     if (json_reader_int(&r, "percent", false, 0, 100, &percent))
         report.percent = (int)percent;

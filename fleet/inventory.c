@@ -152,10 +152,8 @@ static void head_from_json(struct json_reader *r, struct inventory *inventory)
         "problems", "firmware",     "time_us",    "extra", NULL};
     int64_t version;
     char node[NAME_SIZE];
-    struct err err = ERR_INIT;
     json_reader_int(r, "version", false, INVENTORY_VERSION, INVENTORY_VERSION, &version);
-    if (read_text(r, "node", false, 1, node, sizeof(node)) && name_check(node, "node", &err))
-        read_problem(r, "node", "%s", err.text);
+    read_name(r, "node", false, node);
     reboot_from_json(r, &inventory->reboot);
     ignore(r, others);
 }

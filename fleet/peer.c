@@ -3,7 +3,6 @@
  */
 #include "fleet/peer.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -79,22 +78,11 @@ json_t *peers_to_json(const struct peer_list *peers)
     return GIVE(array);
 }
 
-static bool is_address(const char *text)
-{
-    unsigned char bytes[16];
-    return inet_pton(is_v6(text) ? AF_INET6 : AF_INET, text, bytes) == 1;
-}
-
 static void peer_from_json(struct json_reader *r, struct peer *out)
 {
-    struct err err = ERR_INIT;
     read_text(r, "port", true, 1, out->port, sizeof(out->port));
-    if (read_text(r, "node", true, 1, out->node, sizeof(out->node)) &&
-        name_check(out->node, "node", &err))
-        read_problem(r, "node", "%s", err.text);
-    if (read_text(r, "address", true, 1, out->address, sizeof(out->address)) &&
-        !is_address(out->address))
-        read_problem(r, "address", "'%s' is no IPv4 or IPv6 address", out->address);
+    read_name(r, "node", true, out->node);
+    read_address(r, "address", out->address, sizeof(out->address));
     json_reader_end(r);
 }
 

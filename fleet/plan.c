@@ -235,13 +235,10 @@ static enum err_code knobs_from_json(struct json_reader *r, const json_t *knobs,
 static void confirm_from_json(struct json_reader *r, struct plan_confirm *out)
 {
     struct json_reader member;
-    struct err err = ERR_INIT;
     int64_t timeout_s = 0;
     if (!json_reader_object(r, "confirm", false, &member))
         return;
-    if (read_text(&member, "rollout", true, 1, out->rollout, sizeof(out->rollout)) &&
-        name_check(out->rollout, "rollout", &err))
-        read_problem(&member, "rollout", "%s", err.text);
+    read_name(&member, "rollout", true, out->rollout);
     json_reader_int(&member, "timeout_s", true, 1, PLAN_CONFIRM_TIMEOUT_MAX_S, &timeout_s);
     json_reader_end(&member);
     out->timeout_s = (int32_t)timeout_s;

@@ -3,6 +3,7 @@
  */
 #include "fleet/read.h"
 
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,21 @@ bool read_text(struct json_reader *r, const char *key, bool required, size_t min
         return false;
     text_copy(out, size, text);
     return true;
+}
+
+void read_name(struct json_reader *r, const char *key, bool required, char out[NAME_SIZE])
+{
+    struct err err = ERR_INIT;
+    if (read_text(r, key, required, 1, out, NAME_SIZE) && name_check(out, key, &err))
+        read_problem(r, key, "%s", err.text);
+}
+
+void read_address(struct json_reader *r, const char *key, char *out, size_t size)
+{
+    unsigned char bytes[16];
+    if (read_text(r, key, true, 1, out, size) &&
+        inet_pton(strchr(out, ':') == NULL ? AF_INET : AF_INET6, out, bytes) != 1)
+        read_problem(r, key, "'%s' is no IPv4 or IPv6 address", out);
 }
 
 void read_duration(struct json_reader *r, const char *key, const struct read_range *range,

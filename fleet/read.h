@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/finding.h"
 #include "base/json.h"
+#include "fleet/name.h"
 #include "fleet/policy.h"
 
 /* ERR_OK, or ERR_INVALID with the first error of the list (and how many more), or ERR_NOMEM. */
@@ -14,6 +15,11 @@ ERR_MUST_CHECK enum err_code read_result(const struct finding_list *findings, st
 /* Copies a string member into a fixed buffer; "" when it is absent or wrong. */
 bool read_text(struct json_reader *r, const char *key, bool required, size_t min_len, char *out,
                size_t size);
+
+/* The same, of a name: see name.h. */
+void read_name(struct json_reader *r, const char *key, bool required, char out[NAME_SIZE]);
+/* The same, of an IPv4 or IPv6 address in numbers. */
+void read_address(struct json_reader *r, const char *key, char *out, size_t size);
 
 struct read_range { /* both ends belong to it */
     int64_t min, max;

@@ -133,14 +133,6 @@ json_t *receipt_to_json(const struct receipt *receipt)
     return GIVE(object);
 }
 
-static void name_from_json(struct json_reader *r, const char *key, bool required,
-                           char out[NAME_SIZE])
-{
-    struct err err = ERR_INIT;
-    if (read_text(r, key, required, 1, out, NAME_SIZE) && name_check(out, key, &err))
-        read_problem(r, key, "%s", err.text);
-}
-
 static void step_from_json(struct json_reader *r, struct receipt_step *out)
 {
     const char *disruption = NULL;
@@ -162,7 +154,7 @@ static void step_from_json(struct json_reader *r, struct receipt_step *out)
 
 static void probe_from_json(struct json_reader *r, struct receipt_probe *out)
 {
-    name_from_json(r, "name", true, out->name);
+    read_name(r, "name", true, out->name);
     json_reader_bool(r, "ok", true, &out->ok);
     json_reader_bool(r, "not_possible", false, &out->not_possible);
     if (out->ok && out->not_possible)
@@ -210,11 +202,11 @@ static void head_from_json(struct json_reader *r, struct receipt *out)
     int64_t version;
     int result = RECEIPT_STUCK;
     json_reader_int(r, "version", true, RECEIPT_VERSION, RECEIPT_VERSION, &version);
-    name_from_json(r, "node", true, out->node);
+    read_name(r, "node", true, out->node);
     json_reader_int(r, "generation", true, 0, INT64_MAX, &out->generation);
     digest_from_json(r, "digest", true, out->digest);
     digest_from_json(r, "observed", false, out->observed);
-    name_from_json(r, "rollout", false, out->rollout);
+    read_name(r, "rollout", false, out->rollout);
     if (json_reader_enum(r, "result", true, result_names, &result))
         out->result = (enum receipt_result)result;
     json_reader_int(r, "time_us", true, 0, INT64_MAX, &out->time_us);

@@ -16,7 +16,7 @@
 #define MTU_BYTES_MIN   68
 #define MTU_BYTES_MAX   65535
 
-static void read_name(struct json_reader *r, const char *name, struct switch_info *out)
+static void take_name(struct json_reader *r, const char *name, struct switch_info *out)
 {
     struct err err = ERR_INIT;
     if (!read_text(r, "name", name == NULL, 1, out->name, sizeof(out->name)))
@@ -54,13 +54,11 @@ static void read_port(struct json_reader *r, const char **out_name)
 {
     char node[NAME_SIZE], port[PORT_ID_SIZE];
     int64_t number;
-    struct err err = ERR_INIT;
     *out_name = "";
     json_reader_string(r, "name", true, 1, PORT_NAME_SIZE - 1, out_name);
     json_reader_int(r, "speed_bps", false, 1, RATE_BPS_MAX, &number);
     json_reader_int(r, "mtu_bytes", false, MTU_BYTES_MIN, MTU_BYTES_MAX, &number);
-    if (read_text(r, "node", false, 1, node, sizeof(node)) && name_check(node, "node", &err))
-        read_problem(r, "node", "%s", err.text);
+    read_name(r, "node", false, node);
     read_text(r, "port", false, 1, port, sizeof(port));
     json_reader_end(r);
 }
@@ -104,7 +102,7 @@ enum err_code switch_from_json(const json_t *document, const char *pointer, cons
     struct json_reader r;
     const char *text;
     json_reader_init(&r, document, pointer, &own);
-    read_name(&r, name, &info);
+    take_name(&r, name, &info);
     json_reader_string(&r, "description", false, 0, DESCRIPTION_MAX, &text);
     json_reader_string(&r, "serial", false, 0, INVENTORY_TEXT_MAX - 1, &text);
     read_text(&r, "vendor", false, 0, info.vendor, sizeof(info.vendor));

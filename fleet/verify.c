@@ -3,7 +3,6 @@
  */
 #include "fleet/verify.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,25 +60,10 @@ void verify_task_tag(const struct verify_task *task, char out[VERIFY_TAG_SIZE])
     snprintf(out, VERIFY_TAG_SIZE, "%s%s", task->id, task->cancelled ? "~cancelled" : "");
 }
 
-static void read_name(struct json_reader *r, const char *key, char out[NAME_SIZE])
-{
-    struct err err = ERR_INIT;
-    if (read_text(r, key, true, 1, out, NAME_SIZE) && name_check(out, key, &err))
-        read_problem(r, key, "%s", err.text);
-}
-
-static bool is_address(const char *text)
-{
-    unsigned char bytes[16];
-    return inet_pton(strchr(text, ':') == NULL ? AF_INET : AF_INET6, text, bytes) == 1;
-}
-
 static void read_member(struct json_reader *r, struct verify_member *out)
 {
-    read_name(r, "node", out->node);
-    if (read_text(r, "address", true, 1, out->address, sizeof(out->address)) &&
-        !is_address(out->address))
-        read_problem(r, "address", "'%s' is no IPv4 or IPv6 address", out->address);
+    read_name(r, "node", true, out->node);
+    read_address(r, "address", out->address, sizeof(out->address));
     json_reader_end(r);
 }
 
@@ -124,7 +108,7 @@ enum err_code verify_task_from_json(const json_t *document, struct verify_task *
     int version = 0, kind = 0;
     json_reader_init(&r, document, "", &findings);
     read_count(&r, "version", VERIFY_JSON_VERSION, VERIFY_JSON_VERSION, &version);
-    read_name(&r, "verification", task.id);
+    read_name(&r, "verification", true, task.id);
     if (json_reader_enum(&r, "kind", true, verify_kind_names, &kind))
         task.kind = (enum verify_kind)kind;
     read_members(&r, &task);
@@ -184,7 +168,7 @@ enum err_code verify_report_from_json(const json_t *document, struct verify_repo
     int version = 0, outcome = 0;
     json_reader_init(&r, document, "", &findings);
     read_count(&r, "version", VERIFY_JSON_VERSION, VERIFY_JSON_VERSION, &version);
-    read_name(&r, "task", report.task);
+    read_name(&r, "task", true, report.task);
     if (json_reader_enum(&r, "outcome", true, verify_outcome_names, &outcome))
         report.outcome = (enum verify_outcome)outcome;
     read_text(&r, "problem", false, 1, report.problem, sizeof(report.problem));

@@ -128,7 +128,7 @@ static void see(const struct part *part, const char *subject)
         part->r->findings->nomem = true;
 }
 
-static const char *read_name(struct json_reader *r, const char *key)
+static const char *borrow_name(struct json_reader *r, const char *key)
 {
     const char *name = NULL;
     struct err err = ERR_INIT;
@@ -206,7 +206,7 @@ static enum err_code read_switch(const struct part *part, const json_t *document
 static void check_name(struct part *part, const char *kind)
 {
     char subject[SUBJECT_MAX];
-    part->name = read_name(part->r, "name");
+    part->name = borrow_name(part->r, "name");
     if (part->name == NULL)
         return;
     snprintf(subject, sizeof(subject), "%s/%s", kind, part->name);
@@ -236,8 +236,8 @@ static void check_label(struct part *part)
 {
     char subject[SUBJECT_MAX];
     int64_t label;
-    part->tenant = read_name(part->r, "tenant");
-    part->job = read_name(part->r, "job");
+    part->tenant = borrow_name(part->r, "tenant");
+    part->job = borrow_name(part->r, "job");
     if (json_reader_int(part->r, "label", true, 1, DB_LABEL_MAX, &label)) {
         snprintf(subject, sizeof(subject), "label %lld", (long long)label);
         see(part, subject);

@@ -27,7 +27,7 @@ static enum err_code finish(struct finding_list *own, struct finding_list *findi
 }
 
 /* A document may name its thing; it cannot rename it. */
-static void read_name(struct json_reader *r, const char *name)
+static void keep_name(struct json_reader *r, const char *name)
 {
     const char *named;
     if (json_reader_string(r, "name", false, 1, NAME_MAX_LEN, &named) && name != NULL &&
@@ -46,7 +46,7 @@ enum err_code tenant_document_read(const json_t *document, const char *name,
     int64_t jobs = 0, labels = 0;
     struct bandwidth share = {.kind = BANDWIDTH_NONE};
     json_reader_init(&r, document, "", &own);
-    read_name(&r, name);
+    keep_name(&r, name);
     json_reader_string(&r, "description", false, 0, DESCRIPTION_MAX, &description);
     if (json_reader_object(&r, "quota", false, &quota)) {
         json_reader_int(&quota, "jobs_max", false, 1, POLICY_JOBS_MAX, &jobs);
@@ -139,7 +139,7 @@ enum err_code node_document_read(const json_t *document, const char *name,
     const char *description;
     enum err_code code = ERR_OK;
     json_reader_init(&r, document, "", &own);
-    read_name(&r, name);
+    keep_name(&r, name);
     json_reader_string(&r, "description", false, 0, DESCRIPTION_MAX, &description);
     read_metrics_address(&r);
     if (json_reader_object(&r, "labels", false, &labels))
