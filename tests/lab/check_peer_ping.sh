@@ -2,32 +2,10 @@
 # Two guests on one wire: the self-test of a plan asks the RDMA device of the other guest, which has no agent; that
 # one's own counter says whether the question came. Usage: check_peer_ping.sh SRCDIR OBJDIR.
 set -u
-src=$1
-lab=$1/tests/lab/lab
 jobs=$1/tests/lab/jobs
-a=$2/lab/ping-a.$$
-b=$2/lab/ping-b.$$
 n=100 # behind those of the guest's own
-bad=0
-say() { # CODE TEXT
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then echo "ok $n - $2"; else bad=1 && echo "not ok $n - $2"; fi
-}
-sock=$(mktemp -d) || exit 1
-finish() {
-    [ ! -d "$a" ] || "$lab" down "$a"
-    [ ! -d "$b" ] || "$lab" down "$b"
-    rm -rf "$sock" "$a" "$b"
-}
-trap finish EXIT
-trap 'exit 126' INT TERM HUP
-
-"$lab" up --cache "$2/lab" --module no --name a --life 600 --wire "listen:$sock/wire" "$a" || exit $?
-"$lab" up --cache "$2/lab" --module no --name b --life 600 --wire "connect:$sock/wire" "$b" || exit $?
-rxe='modprobe -a ib_uverbs rdma_cm rdma_ucm rdma_rxe && rdma link add rxe0 type rxe netdev eth1'
-for guest in "$a" "$b"; do
-    "$lab" exec --timeout 60 "$guest" "$rxe" || exit 1
-done
+. "$1/tests/lab/wire.sh"
+wire_up "$1" "$2" ping 600
 main=$("$lab" exec -d "$a" "cd '$jobs' && PYTHONDONTWRITEBYTECODE=1 exec python3 peer_ping.py '$2'")
 
 came() { # packets that the peer's RDMA device has received

@@ -2,32 +2,11 @@
 # Two guests on one wire measure between their rxe devices as agents do (agent/verify_run.h): latency, reads, writes, mesh
 # and all-reduce; packets are counted by the devices themselves. Usage: check_verify.sh SRCDIR OBJDIR.
 set -u
-lab=$1/tests/lab/lab
 ctl=$2/tests/lab/verifyctl
-a=$2/lab/verify-a.$$
-b=$2/lab/verify-b.$$
-n=0
-bad=0
 service=18600
-say() { # CODE TEXT
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then echo "ok $n - $2"; else bad=1 && echo "not ok $n - $2"; fi
-}
-sock=$(mktemp -d) || exit 1
-finish() {
-    [ ! -d "$a" ] || "$lab" down "$a"
-    [ ! -d "$b" ] || "$lab" down "$b"
-    rm -rf "$sock" "$a" "$b"
-}
-trap finish EXIT
-trap 'exit 126' INT TERM HUP
-
-"$lab" up --cache "$2/lab" --module no --name a --life 900 --wire "listen:$sock/wire" "$a" || exit $?
-"$lab" up --cache "$2/lab" --module no --name b --life 900 --wire "connect:$sock/wire" "$b" || exit $?
-rxe='modprobe -a ib_uverbs rdma_cm rdma_ucm rdma_rxe && rdma link add rxe0 type rxe netdev eth1'
-for guest in "$a" "$b"; do
-    "$lab" exec --timeout 60 "$guest" "$rxe" || exit 1
-done
+n=0
+. "$1/tests/lab/wire.sh"
+wire_up "$1" "$2" verify 900
 
 task() { # KIND PLACE BYTES ITERATIONS [DEVICE]
     printf '{"version":1,"verification":"v1-1","kind":"%s","members":[{"node":"n1","address":"10.8.0.1"},' "$1"
