@@ -9,6 +9,15 @@ import subprocess
 import sys
 
 ETH_P_IP, ROCE_PORT, LIMIT_S = 0x0800, 4791, 80
+UDP_HEADER, BTH, DETH, CM_QP, DREP = 8, 12, 8, 1, 0x0016
+
+
+def is_late_goodbye(roce):
+    """Whether a RoCE packet is the connection manager's DREP. When both ends hang up at once, the kernel answers the
+    DREQ of an id that is gone without a connection, so without its type of service: no packet of what is tested."""
+    attribute = roce[BTH + DETH + 16:BTH + DETH + 18]
+    return int.from_bytes(roce[5:8], "big") == CM_QP and int.from_bytes(attribute, "big") == DREP
+
 
 sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
@@ -31,7 +40,7 @@ while True:
         continue
     header = (packet[0] & 15) * 4
     udp = packet[9] == socket.IPPROTO_UDP and packet[header + 2:header + 4] == ROCE_PORT.to_bytes(2, "big")
-    if udp and address[2] != socket.PACKET_OUTGOING:
+    if udp and address[2] != socket.PACKET_OUTGOING and not is_late_goodbye(packet[header + UDP_HEADER:]):
         seen[packet[1] & ~3] += 1  # DSCP alone: the two bits below it are ECN's, which the path may set
 sys.stderr.write(server.stderr.read().decode())
 print(json.dumps(seen), flush=True)
