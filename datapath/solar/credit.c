@@ -158,6 +158,24 @@ void credit_arrived(struct credit *c, uint16_t index, int64_t bytes)
     }
 }
 
+bool credit_is_active(const struct credit *c, uint16_t index)
+{
+    return is_active(&c->sender[index]);
+}
+
+void credit_rest(struct credit *c, uint16_t index)
+{
+    struct credit_sender *s = &c->sender[index];
+    if (!is_active(s))
+        return;
+    if (s->waits)
+        unqueue(c, index);
+    c->weight_active -= s->weight;
+    c->outstanding -= (int64_t)(s->granted - s->arrived);
+    s->demand = s->arrived;
+    s->turns = 0;
+}
+
 static int64_t limit_of(const struct credit *c)
 {
     bool alone = c->weight_active == c->sender[c->first].weight;

@@ -71,6 +71,12 @@ void credit_demand(struct credit *c, uint16_t sender, uint64_t sum_bytes);
 /* New payload arrived (not a duplicate). */
 void credit_arrived(struct credit *c, uint16_t sender, int64_t bytes);
 
+/* It wants more than has arrived. */
+bool credit_is_active(const struct credit *c, uint16_t sender);
+/* Nothing came of it for a long time: what it was granted counts no more, so that others have the
+ * line. What it was told it may send still holds; it is active again when something of it comes. */
+void credit_rest(struct credit *c, uint16_t sender);
+
 /* Gives one grant; false = none is due. The sender is then to be told of credit_sum(). */
 bool credit_grant(struct credit *c, uint16_t *out_sender);
 

@@ -7,6 +7,8 @@
 #define DEAD_PARTS 8
 /* A peer that owes nothing may be busy with something else for so many of these times. */
 #define IDLE_DEADS 6
+/* Who may send, wants to and is silent for so long, leaves the line to others meanwhile. */
+#define REST_NS INT64_C(100000000)
 
 /* Is there anything that the peer has to do? */
 static bool expects(const struct solar_qp *qp)
@@ -48,6 +50,12 @@ static void ask_for_sign(struct solar_qp *qp, int64_t now_ns)
     }
 }
 
+static int64_t rest_at_ns(const struct solar_qp *qp)
+{
+    return qp->joined && credit_is_active(qp->context->credit, qp->sender) ? qp->heard_ns + REST_NS
+                                                                           : INT64_MAX;
+}
+
 void qp_on_tick(struct solar_qp *qp, int64_t now_ns)
 {
     if (qp->state != QP_OPEN) {
@@ -65,6 +73,10 @@ void qp_on_tick(struct solar_qp *qp, int64_t now_ns)
         qp->ready_ns = INT64_MAX;
         qp_list_kick(qp);
     }
+    if (rest_at_ns(qp) <= now_ns) {
+        credit_rest(qp->context->credit, qp->sender);
+        qp_grant_all(qp->context);
+    }
     ask_for_sign(qp, now_ns);
     if (qp->state == QP_OPEN && qp->untold)
         qp_tell(qp, now_ns);
@@ -78,6 +90,7 @@ int64_t qp_deadline_ns(const struct solar_qp *qp)
         return INT64_MAX;
     int64_t at_ns = pump_deadline_ns(&qp->pump);
     at_ns = qp->ready_ns < at_ns ? qp->ready_ns : at_ns;
-    int64_t sign_ns = ask_at_ns(qp);
+    int64_t sign_ns = ask_at_ns(qp), rest_ns = rest_at_ns(qp);
+    at_ns = rest_ns < at_ns ? rest_ns : at_ns;
     return sign_ns < at_ns ? sign_ns : at_ns;
 }

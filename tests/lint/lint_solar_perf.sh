@@ -94,5 +94,15 @@ refuses "who has another key is not answered" 1 "does not answer" --connect 127.
     --key-file "$tmp/other" --time 50 --rounds 1 write_bw
 refuses "a client has an address of its own, not the server's" 1 "203.0.113.9" --connect 127.0.0.1 \
     --address 203.0.113.9 --port "$port" --key-file "$tmp/key" --time 50 --rounds 1 write_bw
+"$perf" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" --line 1000 --time 60000 --rounds 1 write_bw >"$tmp/out" 2>&1 &
+client=$!
+sleep 1
+kill -KILL $client
+wait $client 2>/dev/null
+timeout 20 "$perf" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" --line 1000 --time 50 --rounds 1 write_bw >"$tmp/out" 2>&1 &&
+    say ok "a client that was killed keeps no other from the line, long before it counts as gone" || {
+    sed 's/^/# /' "$tmp/out" "$tmp/server"
+    say "not ok" "a client that was killed keeps no other from the line, long before it counts as gone"
+}
 echo "1..$n"
 exit $bad

@@ -200,6 +200,38 @@ static void one_that_leaves_gives_back(void **state)
     assert_int_equal(credit_sum(&c, join(1)), POOL);
 }
 
+static void one_that_is_silent_leaves_the_line_to_others_and_comes_back(void **state)
+{
+    (void)state;
+    start();
+    uint16_t gone = join(1), stays = join(1), told;
+    credit_demand(&c, gone, 10 * (uint64_t)POOL);
+    while (credit_grant(&c, &told))
+        ;
+    credit_demand(&c, stays, 10 * (uint64_t)POOL);
+    uint64_t was_told = credit_sum(&c, gone);
+    assert_true(outstanding() > POOL - PACKET);
+    assert_false(credit_grant(&c, &told)); /* the other has the whole pool, and sends nothing */
+    assert_true(credit_is_active(&c, gone));
+    credit_rest(&c, gone);
+    credit_rest(&c, gone); /* once is enough */
+    assert_false(credit_is_active(&c, gone));
+    assert_int_equal(credit_weight_total(&c), 1);
+    while (credit_grant(&c, &told))
+        assert_int_equal(told, stays);
+    assert_true(credit_sum(&c, stays) > (uint64_t)(POOL - PACKET));
+    assert_int_equal(c.outstanding, outstanding());
+    /* All that it was allowed before comes after all, and it asks for more. */
+    for (uint64_t sum = 0; sum < was_told; sum += (uint64_t)PACKET)
+        credit_arrived(&c, gone, PACKET);
+    assert_int_equal(c.outstanding, outstanding());
+    credit_demand(&c, gone, 10 * (uint64_t)POOL);
+    assert_int_equal(credit_weight_total(&c), 2);
+    assert_int_equal(c.outstanding, outstanding());
+    credit_leave(&c, gone);
+    assert_int_equal(c.outstanding, outstanding());
+}
+
 static void limits_are_told(void **state)
 {
     (void)state;
@@ -429,6 +461,7 @@ int main(void)
         cmocka_unit_test(grants_follow_the_weights),
         cmocka_unit_test(one_that_lies_gains_nothing),
         cmocka_unit_test(one_that_leaves_gives_back),
+        cmocka_unit_test(one_that_is_silent_leaves_the_line_to_others_and_comes_back),
         cmocka_unit_test(limits_are_told),
         cmocka_unit_test(a_pump_sends_no_more_than_credit),
         cmocka_unit_test(a_pump_sends_no_more_than_the_product),
