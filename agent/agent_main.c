@@ -17,6 +17,7 @@
 #include "agent/keep.h"
 #include "agent/reboot_command.h"
 #include "agent/solar.h"
+#include "agent/solar_keys.h"
 #include "agent/way.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -168,6 +169,19 @@ static void make_shares(const struct agent_options *options, struct solar_shares
     struct err err = ERR_INIT;
     if (!options->once && !options->sim && solar_shares_new(options->root, out, &err) != ERR_OK)
         log_error("agent", "Solar-RDMA's processes share no line: %s", err.text);
+}
+
+/* Without it a job's processes need a key of their own making. A simulated node has no folder of
+ * jobs but below a root of its own. */
+static void make_keys(const struct agent_options *options, struct loop *loop, const struct way *way,
+                      const struct link *link, struct solar_keys **out)
+{
+    const struct solar_keys_config config = {
+        .root = options->root, .node = options->node, .link = link};
+    struct err err = ERR_INIT;
+    if (link != NULL && (!options->sim || options->root != NULL) &&
+        solar_keys_new(loop, way_client(way), &config, out, &err) != ERR_OK)
+        log_error("agent", "Solar-RDMA's jobs get no keys: %s", err.text);
 }
 
 static enum err_code make_link(const struct agent_options *options, struct loop *loop,
@@ -327,6 +341,8 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         return agent_once(agent, err);
     OWN(solar_shares) struct solar_shares *shares = NULL;
     make_shares(options, &shares);
+    OWN(solar_keys) struct solar_keys *keys = NULL;
+    make_keys(options, loop, way, link, &keys);
     struct serving serving = {.loop = loop, .agent = agent, .way = way};
     return serve(&serving, err);
 }

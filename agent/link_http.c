@@ -413,12 +413,12 @@ void link_image_release(struct link_image *image)
     memset(image, 0, sizeof(*image));
 }
 
-static enum err_code link_image_get(struct link *base, const char *id, struct link_image *out,
-                                    struct err *err)
+enum err_code link_http_at(const struct link *base, const char *path, struct link_image *out,
+                           struct err *err)
 {
     const struct link_http *link = (const struct link_http *)base;
     struct link_image image = {0};
-    snprintf(image.url, sizeof(image.url), "%s/v1/firmware/images/%s/content", link->server, id);
+    snprintf(image.url, sizeof(image.url), "%s%s", link->server, path);
     if (!copy_text(link->token, &image.token) || !copy_text(link->ca_file, &image.ca_file) ||
         !copy_text(link->identity, &image.identity)) {
         link_image_release(&image);
@@ -426,6 +426,14 @@ static enum err_code link_image_get(struct link *base, const char *id, struct li
     }
     *out = image;
     return ERR_OK;
+}
+
+static enum err_code link_image_get(struct link *base, const char *id, struct link_image *out,
+                                    struct err *err)
+{
+    char path[NAME_SIZE + 64];
+    snprintf(path, sizeof(path), "/v1/firmware/images/%s/content", id);
+    return link_http_at(base, path, out, err);
 }
 
 static void link_free(struct link *base)

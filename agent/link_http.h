@@ -41,6 +41,12 @@ struct link_http_config {
 ERR_MUST_CHECK enum err_code link_http_show(struct link *link, const char *identity,
                                             struct err *err);
 
+/* What it takes to ask for a path of the server ("/v1/...") as this agent; the caller releases
+ * *out.
+ */
+ERR_MUST_CHECK enum err_code link_http_at(const struct link *link, const char *path,
+                                          struct link_image *out, struct err *err);
+
 /* loop and client are borrowed and may be shared by many links. */
 ERR_MUST_CHECK enum err_code link_http_new(struct loop *loop, struct http_client *client,
                                            const struct link_http_config *config, struct link **out,

@@ -171,6 +171,11 @@ void way_free(struct way *way)
     free(way);
 }
 
+struct http_client *way_client(const struct way *way)
+{
+    return way->client;
+}
+
 void way_renew(struct way *way)
 {
     if (way->renew != NULL)

@@ -28,5 +28,8 @@ ERR_MUST_CHECK enum err_code way_new(struct loop *loop, const struct way_config 
 void way_free(struct way *way);
 OWN_DEFINE(way, struct way *, way_free)
 
+/* What the link asks with; borrowed, for other requests to the same server. */
+struct http_client *way_client(const struct way *way);
+
 /* Takes a new certificate now; by token: nothing. */
 void way_renew(struct way *way);

@@ -86,24 +86,28 @@ static bool label_of(const char *name, uint32_t *out)
     return *end == '\0' && value <= UINT32_MAX && strcmp(text, name) == 0;
 }
 
-size_t solar_reports(const char *folder, solar_report_fn *tell, void *arg)
+size_t solar_node_jobs(const char *folder, uint32_t *out, size_t room)
 {
-    char path[PATH_SIZE], job[PATH_SIZE];
-    size_t told = 0;
-    int looked = 0;
+    char path[PATH_SIZE];
+    size_t count = 0;
     snprintf(path, sizeof(path), "%.*s/jobs", FOLDER_SIZE, folder);
     DIR *dir = opendir(path);
-    for (struct dirent *entry;
-         dir != NULL && looked < SOLAR_NODE_JOBS_MAX && (entry = readdir(dir)) != NULL;) {
-        uint32_t label;
-        if (!label_of(entry->d_name, &label))
-            continue;
-        looked++;
-        snprintf(job, sizeof(job), "%.*s/jobs/%u", FOLDER_SIZE, folder, label);
-        told += reports_of_job(job, label, tell, arg);
-    }
+    for (struct dirent *entry; dir != NULL && count < room && (entry = readdir(dir)) != NULL;)
+        count += label_of(entry->d_name, &out[count]);
     if (dir != NULL)
         closedir(dir);
+    return count;
+}
+
+size_t solar_reports(const char *folder, solar_report_fn *tell, void *arg)
+{
+    static _Thread_local uint32_t labels[SOLAR_NODE_JOBS_MAX];
+    char job[PATH_SIZE];
+    size_t told = 0, count = solar_node_jobs(folder, labels, SOLAR_NODE_JOBS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(job, sizeof(job), "%.*s/jobs/%u", FOLDER_SIZE, folder, labels[i]);
+        told += reports_of_job(job, labels[i], tell, arg);
+    }
     return told;
 }
 

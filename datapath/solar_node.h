@@ -28,6 +28,9 @@
 typedef void solar_report_fn(void *arg, uint32_t label, const struct report *report);
 size_t solar_reports(const char *folder, solar_report_fn *tell, void *arg);
 
+/* Labels of the jobs that have a folder, at most `room`; returns how many. */
+size_t solar_node_jobs(const char *folder, uint32_t *out, size_t room);
+
 struct solar_node;
 /* ERR_LIMIT (the name is too long), ERR_NOMEM. The folder need not be there. */
 ERR_MUST_CHECK enum err_code solar_node_new(const char *folder, struct solar_node **out,

@@ -154,6 +154,8 @@ void api_agent_inventory(struct request *request);
 void api_agent_plan(struct request *request);
 void api_agent_receipt(struct request *request);
 void api_agent_state(struct request *request);
+/* api_solar_keys.c */
+void api_agent_solar_keys(struct request *request);
 void api_agent_chains(struct request *request);
 void api_node_chains(struct request *request);
 /* api_rollout_policy.c */

@@ -32,6 +32,7 @@
 #include "server/planner.h"
 #include "server/rollouts.h"
 #include "server/route.h"
+#include "server/solar_keys.h"
 #include "server/world_load.h"
 
 #define APP_PATH_MAX 4096
@@ -334,6 +335,8 @@ enum err_code app_new(const struct app_config *config, struct app **out, struct 
     if (code == ERR_OK)
         code = open_images(app, config->data_dir, err);
     if (code == ERR_OK)
+        code = solar_secret_open(config->data_dir, app->solar_secret, err);
+    if (code == ERR_OK)
         code = backups_new(app, config->data_dir, &app->backups, err);
     if (code == ERR_OK)
         code = health_desk_new(app, &app->health, err);
@@ -408,5 +411,6 @@ void app_free(struct app *app)
     assets_free(app->assets);
     blob_unref(app->openapi);
     json_decref(app->contract);
+    explicit_bzero(app->solar_secret, sizeof(app->solar_secret));
     free(app);
 }

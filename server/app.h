@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/mac.h"
 #include "db/db.h"
 #include "db/tables.h"
 #include "fleet/compat.h"
@@ -80,6 +81,8 @@ struct app {
     struct blob *openapi;
     json_t *contract;                       /* the same as a value; never changed */
     unsigned char page_key[STORE_KEY_SIZE]; /* of page tokens; never changed after the start */
+    unsigned char
+        solar_secret[MAC_KEY_SIZE]; /* server/solar_keys.h; never changed after the start */
     int64_t start_us;
 };
 
@@ -94,8 +97,8 @@ struct app_config {
     uint32_t rate_token, rate_tenant; /* calls a second (server/auth.h); 0 = no limit */
 };
 
-/* Opens DATA/stellar.db and the authority in DATA/ca.key and ca.crt, makes DATA/admin.token at
- * first start, listens, writes DATA/url. */
+/* Opens DATA/stellar.db and the authority in DATA/ca.key and ca.crt, makes DATA/admin.token and
+ * DATA/solar.key at first start, listens, writes DATA/url. */
 ERR_MUST_CHECK enum err_code app_new(const struct app_config *config, struct app **out,
                                      struct err *err);
 /* SIGHUP: takes a new server certificate now. */

@@ -245,6 +245,7 @@ const struct route routes[] = {
     {"POST", "/v1/agent/receipts", AGENT, AGENT_REPORT, api_agent_receipt, "agent_receipt", none},
     {"PUT", "/v1/agent/chains", AGENT, AGENT_REPORT, api_agent_chains, "agent_chains", none},
     {"PUT", "/v1/agent/state", AGENT, AGENT_REPORT, api_agent_state, "agent_state", none},
+    {"GET", "/v1/agent/solar-keys", AGENT, 0, api_agent_solar_keys, "agent_solar_keys", none},
     {"GET", N "/flash", AGENT, 0, api_flash_task, "flash_task", plan},
     {"POST", N "/flash/{task}:report", AGENT, ROUTE_JSON, api_flash_report, "flash_report", none},
 };

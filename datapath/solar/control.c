@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "datapath/solar/board.h"
+#include "datapath/solar/keyring.h"
 #include "datapath/solar/qp.h"
 #include "datapath/solar/report.h"
 #include "datapath/solar/share.h"
@@ -30,6 +31,8 @@ struct told { /* a label that the context uses */
     int64_t may_bps; /* its share; 0 = as the page says */
     struct board board;
     char path[PATH_SIZE];
+    size_t epoch_count; /* of keys that the agent gave; the first is the one to open under */
+    uint64_t epochs[KEYRING_KEYS_MAX];
 };
 
 struct control {
@@ -332,6 +335,47 @@ static void tell(struct control *control, int64_t now_ns)
     }
 }
 
+/* Keys ---------------------------------------------------------------------------------------- */
+
+static void forget_keys(struct control *control, struct told *told, const struct keyring *but)
+{
+    for (size_t i = 0; i < told->epoch_count; i++)
+        if (keyring_find(but, told->epochs[i]) == NULL)
+            solar_key_drop(control->context, told->label, told->epochs[i]);
+    told->epoch_count = 0;
+}
+
+/* One that is no sensible file changes nothing; one that is gone, was taken away: the job is not of
+ * this node any more. Queue pairs that are open have keys of their own, and stay. */
+static void take_keys(struct control *control, struct told *told)
+{
+    char folder[PATH_SIZE];
+    struct keyring ring = {.count = 0};
+    snprintf(folder, sizeof(folder), "%s/jobs/%u", control->folder, told->label);
+    enum err_code code = keyring_read(folder, &ring, NULL);
+    if (code != ERR_OK && code != ERR_NOT_FOUND)
+        return;
+    forget_keys(control, told, &ring);
+    for (size_t i = 0; i < ring.count; i++)
+        if (solar_key_set(control->context, told->label, ring.keys[i].epoch, ring.keys[i].key,
+                          NULL) == ERR_OK)
+            told->epochs[told->epoch_count++] = ring.keys[i].epoch;
+    explicit_bzero(&ring, sizeof(ring));
+}
+
+uint64_t control_epoch(struct control *control, uint32_t label)
+{
+    for (size_t i = 0; i < control->count; i++) {
+        struct told *told = &control->told[i];
+        if (told->label != label)
+            continue;
+        if (told->epoch_count == 0)
+            take_keys(control, told);
+        return told->epoch_count > 0 ? told->epochs[0] : 0;
+    }
+    return 0;
+}
+
 /* What is due --------------------------------------------------------------------------------- */
 
 static void look_for_files(struct control *control)
@@ -344,8 +388,10 @@ static void look_for_files(struct control *control)
         if (board_open(control->shares_path, BOARD_SHARES, &control->shares_board, NULL) != ERR_OK)
             control->shares_board.fd = -1;
     }
-    for (size_t i = 0; i < control->count; i++)
+    for (size_t i = 0; i < control->count; i++) {
         open_report(control, &control->told[i], i);
+        take_keys(control, &control->told[i]);
+    }
 }
 
 void control_look(struct control *control, int64_t now_ns)
@@ -379,6 +425,7 @@ void control_add(struct control *control, uint32_t label)
     size_t index = control->count++;
     control->told[index] = (struct told){.label = label, .board = BOARD_INIT};
     open_report(control, &control->told[index], index);
+    take_keys(control, &control->told[index]);
     if (control_has(control, label))
         apply(control, &control->told[index]);
 }

@@ -6,8 +6,9 @@
  * what is not there, not whole or not sensible changes nothing.
  *
  *   FOLDER/PORT.page, PORT.shares        written by the agent, read by everybody
- *   FOLDER/jobs/LABEL/                   made by who starts the job, for its group alone (mode
- * 3730) FOLDER/jobs/LABEL/PROCESS.report     ours; a lock on it says that this process lives
+ *   FOLDER/jobs/LABEL/                   made by who starts the job, for its group (mode 3730)
+ *   FOLDER/jobs/LABEL/key                written by the agent, read by the job (keyring.h)
+ *   FOLDER/jobs/LABEL/PROCESS.report     ours; a lock on it says that this process lives
  *
  * Private to the library; one thread, that of the context.
  */
@@ -42,6 +43,8 @@ void control_look(struct control *control, int64_t now_ns);
 int64_t control_next_ns(const struct control *control);
 /* The context uses the label from now on. */
 void control_add(struct control *control, uint32_t label);
+/* Of the agent's key that queue pairs of the label are opened under now; 0 = it gave none. */
+uint64_t control_epoch(struct control *control, uint32_t label);
 /* Does the page say what it gets? */
 bool control_has(const struct control *control, uint32_t label);
 /* What the page says of a label's congestion control. */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "datapath/solar/control.h"
 #include "datapath/solar/qp.h"
 
 _Static_assert(HELLO_SIZE <= UDP_HEAD_MAX, "a handshake is one head");
@@ -100,7 +101,8 @@ static void on_ask(struct solar_context *context, const struct job_key *key, con
     struct solar_qp *chosen = NULL;
     for (int i = 1; i <= context->qp_top; i++) {
         struct solar_qp *qp = context->qps[i];
-        if (qp == NULL || qp->config.label != h->label || qp->config.epoch != h->epoch ||
+        if (qp == NULL || qp->config.label != h->label ||
+            (qp->config.epoch != h->epoch && !qp->any_epoch) ||
             (qp->initiator && qp->state != QP_LISTENING))
             continue;
         bool same = (qp->state == QP_WELCOMING || qp->state == QP_OPEN) &&
@@ -122,6 +124,7 @@ static void on_ask(struct solar_context *context, const struct job_key *key, con
         return;
     }
     struct solar_qp *qp = chosen;
+    qp->config.epoch = h->epoch;
     qp->peer = *from;
     struct err err = ERR_INIT;
     if (find_payload_max(qp, &err) != ERR_OK || join(qp, &err) != ERR_OK)
@@ -247,11 +250,27 @@ void handshake_on_tick(struct solar_qp *qp, int64_t now_ns)
     qp->hello_ns = now_ns + qp->hello_wait_ns;
 }
 
-static enum err_code check_idle(const struct solar_qp *qp, struct err *err)
+static bool has_key(const struct solar_qp *qp)
 {
+    return context_key(qp->context, qp->config.label, qp->config.epoch) != NULL;
+}
+
+/* Epoch 0 is the agent's present one, unless the program set a key of that. */
+static enum err_code check_idle(struct solar_qp *qp, struct err *err)
+{
+    struct control *control = qp->context->control;
     if (qp->state != QP_IDLE)
         return err_set(err, ERR_CONFLICT, "the queue pair connects or accepts already");
-    if (context_key(qp->context, qp->config.label, qp->config.epoch) == NULL)
+    if (qp->config.epoch == 0 && control != NULL && !has_key(qp)) {
+        qp->config.epoch = control_epoch(control, qp->config.label);
+        qp->any_epoch = qp->config.epoch != 0;
+        if (!qp->any_epoch)
+            return err_set(err, ERR_NOT_FOUND,
+                           "label %u: no key of the node's agent: is jobs/%u in its folder, open "
+                           "to this process, and does the job run on this node?",
+                           qp->config.label, qp->config.label);
+    }
+    if (!has_key(qp))
         return err_set(err, ERR_NOT_FOUND, "no key of label %u and epoch %llu (solar_key_set)",
                        qp->config.label, (unsigned long long)qp->config.epoch);
     return ERR_OK;

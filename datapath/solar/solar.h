@@ -78,7 +78,8 @@ struct solar_config {
     bool cover;             /* packets to this side carry a tag over their whole payload */
     /* Folder of the node's agent ("/run/stellar/solar"): what its control page says of a label
      * holds, live, and counts what the processes of the node send together; the agent is told what
-     * this one does. NULL = by itself. Without a page there, labels are as if it was NULL. */
+     * this one does. NULL = by itself. Without a page there, labels are as if it was NULL. Keys
+     * that the agent puts there for the label's job are taken, and changed, as it says. */
     const char *control;
     const char *interface; /* whose page; NULL = that which has `address` */
 };
@@ -166,8 +167,8 @@ SOLAR_API void solar_cq_free(struct solar_cq *cq);
 SOLAR_API int solar_cq_poll(struct solar_cq *cq, struct solar_completion *out, int count);
 
 struct solar_qp_config {
-    uint32_t label;                        /* of the job */
-    uint64_t epoch;                        /* of its key */
+    uint32_t label; /* of the job */
+    uint64_t epoch; /* of its key; 0, unless a key of that was set: the agent's present one */
     struct solar_cq *send_cq, *receive_cq; /* borrowed; may be the same */
     int send_depth, receive_depth;         /* 1 to SOLAR_DEPTH_MAX */
 };
