@@ -220,8 +220,8 @@ static const struct option_row rows[] = {
     {"sim-ports", "N", "ports of the simulator [2]", 0, set_sim_ports, 0},
     {"sim-fault", "FAULT",
      "for tests only, may be repeated: fail-step:N, or fail,\nrefuse, ignore, link-down, "
-     "peers-silent with :KNOB: the\nsimulator's knobs of that kind go wrong; flash:WHAT: its\n"
-     "firmware does",
+     "peers-silent, alter with :KNOB:\nthe simulator's knobs of that kind go wrong; flash:WHAT:\n"
+     "its firmware does",
      OPTION_REPEATED, add_sim_fault, 0},
     {"telemetry", "on|off", "send what the node counts to the server [on]", 0, set_telemetry, 0},
     {"telemetry-interval", "TIME", "between two looks at the counters, 100ms to 1m [1s]", 0,

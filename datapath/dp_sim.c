@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "datapath/sim_kind.h"
@@ -297,7 +299,7 @@ static enum err_code sim_observe(struct dp *dp, const struct plan *plan, struct 
 
 static int sim_event_fd(struct dp *dp)
 {
-    return ((struct dp_sim *)dp)->event_fd;
+    return ((struct dp_sim *)dp)->poll_fd;
 }
 
 static enum err_code sim_drain(struct dp *dp, bool *out_changed, struct err *err)
@@ -307,7 +309,7 @@ static enum err_code sim_drain(struct dp *dp, bool *out_changed, struct err *err
     if (read(sim->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         return err_set_errno(err, ERR_IO, errno, "cannot read the simulator's event descriptor");
     *out_changed = count > 0;
-    return ERR_OK;
+    return sim_alter(sim, out_changed, err);
 }
 
 static enum err_code sim_link(struct dp *dp, const char *subject, bool *out_up, struct err *err)
@@ -322,8 +324,10 @@ static enum err_code sim_link(struct dp *dp, const char *subject, bool *out_up, 
 static void sim_free(struct dp *dp)
 {
     struct dp_sim *sim = (struct dp_sim *)dp;
-    if (sim->event_fd >= 0)
-        close(sim->event_fd);
+    const int fds[] = {sim->event_fd, sim->timer_fd, sim->poll_fd};
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
     json_decref(sim->values);
     json_decref(sim->first);
     sim_flash_release(&sim->flash);
@@ -346,6 +350,20 @@ static const struct dp_ops sim_ops = {
     .free = sim_free,
 };
 
+/* What is open then is closed by sim_free(). */
+static enum err_code open_fds(struct dp_sim *sim, struct err *err)
+{
+    sim->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    sim->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    sim->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event readable = {.events = EPOLLIN};
+    if (sim->event_fd < 0 || sim->timer_fd < 0 || sim->poll_fd < 0 ||
+        epoll_ctl(sim->poll_fd, EPOLL_CTL_ADD, sim->event_fd, &readable) != 0 ||
+        epoll_ctl(sim->poll_fd, EPOLL_CTL_ADD, sim->timer_fd, &readable) != 0)
+        return err_set_errno(err, ERR_IO, errno, "cannot make the simulator's descriptors");
+    return ERR_OK;
+}
+
 enum err_code dp_sim_new(const struct dp_sim_config *config, struct dp **out, struct err *err)
 {
     if (config->port_count < 1 || config->port_count > INVENTORY_PORTS_MAX)
@@ -354,6 +372,7 @@ enum err_code dp_sim_new(const struct dp_sim_config *config, struct dp **out, st
     if (sim == NULL)
         return err_nomem(err);
     sim->base.ops = &sim_ops;
+    sim->event_fd = sim->timer_fd = sim->poll_fd = -1;
     sim_flash_init(&sim->flash);
     OWN(dp) struct dp *dp = &sim->base;
     sim->config = *config;
@@ -361,9 +380,9 @@ enum err_code dp_sim_new(const struct dp_sim_config *config, struct dp **out, st
         sim->config.speed_bps = SIM_SPEED_BPS;
     if (sim->config.flow_entries == 0)
         sim->config.flow_entries = SIM_FLOW_ENTRIES;
-    sim->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (sim->event_fd < 0)
-        return err_set_errno(err, ERR_IO, errno, "cannot make an event descriptor");
+    enum err_code code = open_fds(sim, err);
+    if (code != ERR_OK)
+        return code;
     sim->values = json_object();
     if (sim->values == NULL)
         return err_nomem(err);

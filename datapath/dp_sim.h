@@ -31,6 +31,8 @@ void dp_sim_fail_all(struct dp *dp, bool on);
  *   ignore:KNOB     they are accepted and nothing changes
  *   link-down:KNOB  a port's link is down while its knob is not what it was at the start
  *   peers-silent:KNOB  no peer of a port answers while its knob is not what it was at the start
+ *   alter:KNOB      DP_SIM_WRITER sets a knob that was changed back to what it was at the start,
+ *                   once, SIM_ALTER_MS after the last change of one: drift, without a hand
  *   flash:WHAT      firmware (flash.h): fail-PERCENT (the write fails there), slow-MS (each of its
  *                   16 steps), psid (the board says another id than the inventory), dead-link (no
  *                   link after the activation), stuck (a write never ends, until unstuck),
@@ -40,6 +42,7 @@ void dp_sim_fail_all(struct dp *dp, bool on);
  */
 #define SIM_FAULTS_MAX        8
 #define SIM_FAULT_STEP_MAX    1000000
+#define SIM_ALTER_MS          2000
 #define SIM_FLASH_SLOW_MAX_MS 60000
 ERR_MUST_CHECK enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err);
 /* Peers answer (dp.h, ping()), all but the one of this address. */

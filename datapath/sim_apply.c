@@ -58,6 +58,9 @@ static enum err_code apply_step(struct dp_sim *sim, const struct plan_step *step
     }
     if (sim_put(sim, kind->name, step->subject, step->id, taken, err))
         return ERR_NOMEM;
+    code = sim_alter_later(sim, step, err);
+    if (code != ERR_OK)
+        return code;
     if (!removing && step->strict && !json_equal(taken, step->to)) {
         OWN(str) char *asked = json_canonical(step->to, NULL);
         OWN(str) char *shown = json_canonical(taken, NULL);

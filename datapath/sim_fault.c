@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "datapath/sim_kind.h"
@@ -13,7 +14,7 @@ static const char *const fault_names[] = {
     [SIM_FAULT_FAIL_STEP] = "fail-step", [SIM_FAULT_FAIL] = "fail",
     [SIM_FAULT_REFUSE] = "refuse",       [SIM_FAULT_IGNORE] = "ignore",
     [SIM_FAULT_LINK_DOWN] = "link-down", [SIM_FAULT_PEERS_SILENT] = "peers-silent",
-    [SIM_FAULT_FLASH] = "flash",
+    [SIM_FAULT_ALTER] = "alter",         [SIM_FAULT_FLASH] = "flash",
 };
 #define FAULT_NAMES (sizeof(fault_names) / sizeof(fault_names[0]))
 
@@ -38,8 +39,8 @@ enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err)
         kind++;
     if (kind == FAULT_NAMES)
         return err_set(err, ERR_INVALID,
-                       "'%.64s' is no fault: fail-step:N, or fail, refuse, ignore, link-down or "
-                       "peers-silent with :KNOB, or flash:WHAT",
+                       "'%.64s' is no fault: fail-step:N, or fail, refuse, ignore, link-down, "
+                       "peers-silent or alter with :KNOB, or flash:WHAT",
                        text);
     if (sim->fault_count == SIM_FAULTS_MAX)
         return err_set(err, ERR_LIMIT, "the simulator takes at most %d faults", SIM_FAULTS_MAX);
@@ -55,7 +56,8 @@ enum err_code dp_sim_fault(struct dp *dp, const char *text, struct err *err)
         fault.knob = knob_kind_get(colon + 1);
         if (fault.knob == NULL)
             return err_set(err, ERR_INVALID, "'%.64s': there is no knob kind of that name", text);
-        bool watches = fault.kind == SIM_FAULT_LINK_DOWN || fault.kind == SIM_FAULT_PEERS_SILENT;
+        bool watches = fault.kind == SIM_FAULT_LINK_DOWN || fault.kind == SIM_FAULT_PEERS_SILENT ||
+                       fault.kind == SIM_FAULT_ALTER;
         if (watches && fault.knob->is_set)
             return err_set(err, ERR_INVALID, "'%.64s': %s takes a knob of one value", text,
                            fault_names[fault.kind]);
@@ -123,6 +125,45 @@ void sim_writer(struct dp *dp, const char *kind, const char *subject, char out[D
     const struct sim_poked *last = &((struct dp_sim *)dp)->poked;
     if (last->kind == knob_kind_get(kind) && strcmp(last->subject, subject) == 0)
         snprintf(out, DP_WRITER_SIZE, "%s", DP_SIM_WRITER);
+}
+
+enum err_code sim_alter_later(struct dp_sim *sim, const struct plan_step *step, struct err *err)
+{
+    const struct itimerspec wait = {
+        .it_value = {.tv_sec = SIM_ALTER_MS / 1000,
+                     .tv_nsec = (long)(SIM_ALTER_MS % 1000) * 1000000},
+    };
+    const json_t *is = sim_get(sim, step->kind->name, step->subject, step->id);
+    const json_t *was = sim_get_first(sim, step->kind->name, step->subject, step->id);
+    for (size_t i = 0; i < sim->fault_count; i++) {
+        struct sim_fault *fault = &sim->faults[i];
+        bool waits = fault->kind == SIM_FAULT_ALTER && fault->knob == step->kind && !fault->over;
+        if (!waits || json_same(is, was))
+            continue;
+        snprintf(fault->subject, sizeof(fault->subject), "%s", step->subject);
+        if (timerfd_settime(sim->timer_fd, 0, &wait, NULL) != 0)
+            return err_set_errno(err, ERR_IO, errno, "cannot set the simulator's timer");
+    }
+    return ERR_OK;
+}
+
+enum err_code sim_alter(struct dp_sim *sim, bool *out_changed, struct err *err)
+{
+    uint64_t count = 0;
+    if (read(sim->timer_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        return err_set_errno(err, ERR_IO, errno, "cannot read the simulator's timer");
+    for (size_t i = 0; count > 0 && i < sim->fault_count; i++) {
+        struct sim_fault *fault = &sim->faults[i];
+        if (fault->kind != SIM_FAULT_ALTER || fault->over || fault->subject[0] == '\0')
+            continue;
+        const char *name = fault->knob->name;
+        if (sim_put(sim, name, fault->subject, "", sim_get_first(sim, name, fault->subject, ""),
+                    err))
+            return ERR_NOMEM;
+        sim_poke_by(sim, name, fault->subject);
+        fault->over = sim->inventory_stale = *out_changed = true;
+    }
+    return ERR_OK;
 }
 
 void dp_sim_hide_port(struct dp *dp, int index, bool hidden)

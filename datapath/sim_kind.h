@@ -16,6 +16,7 @@ enum sim_fault_kind {
     SIM_FAULT_IGNORE,
     SIM_FAULT_LINK_DOWN,
     SIM_FAULT_PEERS_SILENT,
+    SIM_FAULT_ALTER,
     SIM_FAULT_FLASH, /* kept in sim_flash */
 };
 
@@ -23,6 +24,8 @@ struct sim_fault {
     enum sim_fault_kind kind;
     const struct knob_kind *knob; /* NULL for FAIL_STEP */
     int step;
+    char subject[PORT_ID_SIZE]; /* of ALTER: what is to be set back; "" = nothing was changed */
+    bool over;                  /* of ALTER: it was set back */
 };
 
 struct dp_sim {
@@ -31,8 +34,10 @@ struct dp_sim {
     json_t *values;                     /* "KIND\nSUBJECT\nID" -> value, owned */
     int32_t flows[INVENTORY_PORTS_MAX]; /* entries of the flow table in use */
     int64_t rate_unit_bps;              /* 0 = exact */
-    int event_fd;
-    bool inventory_stale; /* poked since the last inventory */
+    int event_fd;                       /* written by those who change something */
+    int timer_fd;                       /* of ALTER */
+    int poll_fd;                        /* readable when one of the two is */
+    bool inventory_stale;               /* poked since the last inventory */
     bool hidden[INVENTORY_PORTS_MAX];
     int apply_count;
     int fail_in; /* the n-th apply from now fails; 0 = none */
@@ -98,6 +103,10 @@ bool sim_has_fault(const struct dp_sim *sim, enum sim_fault_kind kind,
 /* dp.h's ping(). */
 ERR_MUST_CHECK enum err_code sim_ping(struct dp *dp, const char *subject, struct dp_peer *peers,
                                       size_t count, int wait_ms, struct err *err);
+/* ALTER: the timer is set when the step is of a knob that it waits for; what is due is set back. */
+ERR_MUST_CHECK enum err_code sim_alter_later(struct dp_sim *sim, const struct plan_step *step,
+                                             struct err *err);
+ERR_MUST_CHECK enum err_code sim_alter(struct dp_sim *sim, bool *out_changed, struct err *err);
 bool sim_link_is_up(const struct dp_sim *sim, const char *subject);
 
 /* Remembers whose the last change was; dp.h's writer() tells. */

@@ -292,6 +292,8 @@ static void faults_are_named_by_a_text(void **state)
                                         "flash:",
                                         "peers-silent:tc.class",
                                         "peers-silent:",
+                                        "alter:",
+                                        "alter:tc.class",
                                         "flash:burn",
                                         "flash:fail-",
                                         "flash:fail-101",
@@ -334,6 +336,31 @@ static void a_kind_of_knob_fails_is_refused_or_ignored(void **state)
     assert_ok(apply_step(dp, "host.thp", "host", "", "\"never\"", &err)); /* others are fine */
 }
 
+static void a_knob_is_altered_some_time_after_its_change(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    bool changed = false;
+    OWN(dp) struct dp *dp = sim(&(struct dp_sim_config){.port_count = 1});
+    struct pollfd pfd = {.fd = dp_event_fd(dp), .events = POLLIN};
+    assert_ok(dp_sim_fault(dp, "alter:link.mtu", &err));
+    assert_ok(apply_step(dp, "link.mtu", P0, "", "1500", &err)); /* as it was: nothing to alter */
+    assert_int_equal(poll(&pfd, 1, SIM_ALTER_MS + 500), 0);
+    assert_ok(apply_step(dp, "link.mtu", P0, "", "9000", &err));
+    assert_ok(dp_drain(dp, &changed, &err));
+    assert_false(changed);
+    assert_shows(dp, "link.mtu", P0, "", "9000");
+    assert_int_equal(poll(&pfd, 1, 10 * SIM_ALTER_MS), 1);
+    assert_ok(dp_drain(dp, &changed, &err));
+    assert_true(changed);
+    assert_shows(dp, "link.mtu", P0, "", "1500");
+    char who[DP_WRITER_SIZE] = "";
+    dp_writer(dp, "link.mtu", P0, who);
+    assert_string_equal(who, DP_SIM_WRITER);
+    assert_ok(apply_step(dp, "link.mtu", P0, "", "9000", &err)); /* once */
+    assert_int_equal(poll(&pfd, 1, SIM_ALTER_MS + 500), 0);
+}
+
 static void a_link_is_down_while_its_knob_is_not_as_at_the_start(void **state)
 {
     (void)state;
@@ -372,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_run_goes_on_behind_a_step_that_fails),
         cmocka_unit_test(a_poke_is_an_event),
         cmocka_unit_test(faults_are_named_by_a_text),
+        cmocka_unit_test(a_knob_is_altered_some_time_after_its_change),
         cmocka_unit_test(a_step_fails_by_its_number_once),
         cmocka_unit_test(a_kind_of_knob_fails_is_refused_or_ignored),
         cmocka_unit_test(a_link_is_down_while_its_knob_is_not_as_at_the_start),
