@@ -54,8 +54,9 @@ def end(children):
             child.wait()
 
 
-def main(script, prepare=None, nodes=NODES):
-    """Runs webui/tests/e2e/SCRIPT; prepare(server) puts there what no sim node tells. Ends what it started."""
+def main(script, prepare=None, nodes=NODES, **more):
+    """Runs webui/tests/e2e/SCRIPT; prepare(server) puts there what no sim node tells; `more` goes into its environment.
+    Ends what it started."""
     chromium = browser()
     folder = tempfile.mkdtemp(prefix="stellar-web-")
     server, children = Server(Args()), []
@@ -67,7 +68,8 @@ def main(script, prepare=None, nodes=NODES):
         if prepare is not None:
             prepare(server)
         env = dict(os.environ, STELLAR_URL=f"http://127.0.0.1:{server.port}", STELLAR_TOKEN=server.admin,
-                   STELLAR_CHROMIUM=chromium, STELLAR_SHOTS=SHOTS, STELLAR_FOLDER=folder, STELLAR_OBJ=OBJ)
+                   STELLAR_CHROMIUM=chromium, STELLAR_SHOTS=SHOTS, STELLAR_FOLDER=folder, STELLAR_OBJ=OBJ,
+                   STELLAR_PID=str(server.proc.pid), **more)
         driver = subprocess.Popen(["node", f"tests/e2e/{script}"], cwd=os.path.join(OBJ, "webui"), env=env,
                                   stdin=subprocess.DEVNULL)
         children.append(driver)

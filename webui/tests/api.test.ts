@@ -29,6 +29,14 @@ describe("read", () => {
 });
 
 describe("readAll", () => {
+  it("shows the first page while others come, and only then", async () => {
+    const shown: number[][] = [];
+    const pages: Page<number>[] = [{ items: [1, 2], next_page_token: "a" }, { items: [3], next_page_token: "b" }, { items: [4] }];
+    const got = await readAll(() => answer<Page<number>>(200, pages.shift() ?? { items: [] }), (items) => shown.push([...items]));
+    expect([shown, got]).toEqual([[[1, 2]], { items: [1, 2, 3, 4], cut: false }]);
+    await readAll(() => answer<Page<number>>(200, { items: [9] }), (items) => shown.push([...items]));
+    expect(shown.length).toBe(1);
+  });
   it("reads every page and asks for the next by the token", async () => {
     const asked: unknown[] = [];
     const got = await readAll((query) => {

@@ -1,7 +1,7 @@
 import { render } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 
-import { byWeight, FILES_BYTES_MAX, FILES_MAX, filesTooMuch, inDays, observedText, runbooksFor, subjectOf, type Run } from "../src/lib/health";
+import { byWeight, FILES_BYTES_MAX, FILES_MAX, filesTooMuch, inDays, observedText, runbooksFor, subjectOf, worstFirst, type Run } from "../src/lib/health";
 import { listed, numbers } from "../src/lib/report";
 import RunView from "../src/screens/RunView.svelte";
 
@@ -11,6 +11,12 @@ describe("incidents", () => {
     const books = [{ name: "a", steps: [step("x"), step("y", "fcs-errors")] }, { name: "b", steps: [step("z", "fcs-errors")] }, { name: "c", steps: [] }];
     expect(runbooksFor(books, "fcs-errors")).toEqual([{ name: "b", step: "z" }, { name: "a", step: "y" }]);
     expect(runbooksFor(books, "other")).toEqual([]);
+  });
+  it("are shown the worst first, of equal ones the newest", () => {
+    const of = (id: number, severity: string) => ({ id, severity });
+    const items = [of(1, "warning"), of(2, "new-word"), of(3, "critical"), of(4, "critical"), of(5, "warning")];
+    expect(worstFirst(items).map((item) => item.id)).toEqual([4, 3, 5, 1, 2]);
+    expect(items[0]?.id).toBe(1);
   });
   it("are accepted by what an exclusion can name", () => {
     expect(subjectOf({ subject: "node/n1/port/p0", node: "n1" })).toBe("node/n1/port/p0");

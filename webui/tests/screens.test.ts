@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 
 import { hopsOf } from "../src/lib/chain";
 import { leaves, threeWay } from "../src/lib/diff";
-import { knobRows, portRows, receiptRows } from "../src/lib/node";
+import { knobRows, portRows, receiptRows, stepRows } from "../src/lib/node";
 import { addJob, jobsOf, parse, print, removeJob, setField } from "../src/lib/policy";
 import { pointsOf } from "../src/lib/series";
-import { filtered, ordered, visible } from "../src/lib/table";
+import { filtered, ordered, visible, widthOf } from "../src/lib/table";
 
 describe("tables", () => {
   it("order numbers in names as numbers, and what is not known last either way", () => {
@@ -19,6 +19,11 @@ describe("tables", () => {
     expect(filtered(rows, (r) => r, "  SYNC n1 ")).toEqual([rows[0]]);
     expect(filtered(rows, (r) => r, "n1 failed")).toEqual([]);
     expect(filtered(rows, (r) => r, "")).toEqual(rows);
+  });
+  it("have columns that are as wide as asked, and never narrower than their title", () => {
+    expect(widthOf({ title: "Id", width: 170 })).toBe(170);
+    expect(widthOf({ title: "Guarantee at most", width: 90 })).toBeGreaterThan(160);
+    expect(widthOf({ title: "带宽保证上限" })).toBeGreaterThan(6 * 13);
   });
   it("draw what the window shows and some beside it, never all", () => {
     const { from, to } = visible(10_000, 28 * 5000, 560, 28);
@@ -97,6 +102,13 @@ describe("what a node reported", () => {
     expect(portRows(null)).toEqual([]);
     expect(portRows({ ports: ["x", { id: "a/0", speed_bps: "fast" }] })[0]).toMatchObject({ id: "a/0", speed: undefined, mtu: undefined, link: undefined });
     expect(knobRows({ knobs: [{ kind: "port.dscp", live: [1], persisted: null }] })[0]).toMatchObject({ kind: "port.dscp", live: "[1]", persisted: "null", next: undefined });
-    expect(receiptRows([{ id: 1, received: "t", receipt: 7 }])[0]).toMatchObject({ key: "1", result: undefined, steps: 0 });
+    expect(receiptRows([{ id: 1, received: "t", receipt: 7 }])[0]).toMatchObject({ key: "1", result: undefined, steps: [] });
+  });
+  it("is told step by step, with who made a drift", () => {
+    const steps = [{ text: "drift link.mtu a/0", done: true, undone: false, before: 4200, after: 1500, writer: "sh" }, { text: "x", done: true, undone: true }, 7, {}];
+    const [receipt] = receiptRows([{ id: 1, received: "t", receipt: { steps } }]);
+    expect(stepRows(receipt ?? { steps: [] }).map((s) => [s.text, s.state, s.before, s.after, s.writer])).toEqual([
+      ["drift link.mtu a/0", "done", "4200", "1500", "sh"], ["x", "undone", undefined, undefined, undefined], [undefined, "not-done", undefined, undefined, undefined],
+    ]);
   });
 });

@@ -67,9 +67,10 @@ export interface Page<T> {
   next_page_token?: string;
 }
 
-/** All pages of a list, up to ITEMS_MAX. */
+/** All pages of a list, up to ITEMS_MAX; `first` gets the first one when others follow, to be shown until then. */
 export async function readAll<T>(
   page: (query: { page_size: number; page_token?: string }) => Promise<Answer<Page<T>>>,
+  first?: (items: readonly T[]) => void,
 ): Promise<{ items: T[]; cut: boolean }> {
   const items: T[] = [];
   let token: string | undefined;
@@ -77,6 +78,7 @@ export async function readAll<T>(
     const query = token === undefined ? { page_size: PAGE_SIZE } : { page_size: PAGE_SIZE, page_token: token };
     const { data } = await read(page(query));
     items.push(...data.items);
+    if (token === undefined && data.next_page_token !== undefined) first?.([...items]);
     token = data.next_page_token;
   } while (token !== undefined && items.length < ITEMS_MAX);
   return { items, cut: token !== undefined };

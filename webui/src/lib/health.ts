@@ -52,3 +52,9 @@ export function subjectOf(incident: { subject: string; node?: string; tenant?: s
 export function inDays(days: number, now: number): string {
   return new Date(now + days * 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
 }
+
+/** The most severe first; of equal ones the newest. */
+export function worstFirst<T extends { severity: string; id: number }>(items: readonly T[]): T[] {
+  const weight = (item: T) => (item.severity === "critical" ? 0 : item.severity === "warning" ? 1 : 2);
+  return [...items].sort((a, b) => weight(a) - weight(b) || b.id - a.id);
+}

@@ -70,7 +70,7 @@ export interface ReceiptRow {
   received: string;
   result: string | undefined;
   generation: number | undefined;
-  steps: number;
+  steps: readonly Members[];
   digest: string | undefined;
   observed: string | undefined;
   problem: string | undefined;
@@ -84,12 +84,37 @@ export function receiptRows(items: readonly { id: number; received: string; rece
       received,
       result: text(r["result"]),
       generation: number(r["generation"]),
-      steps: list(r["steps"]).length,
+      steps: list(r["steps"]),
       digest: text(r["digest"]),
       observed: text(r["observed"]),
       problem: text(r["problem"]),
     };
   });
+}
+
+export interface StepRow {
+  key: string;
+  text: string | undefined;
+  /** "done", "undone", "not-done". */
+  state: string;
+  disruption: string | undefined;
+  before: string | undefined;
+  after: string | undefined;
+  writer: string | undefined;
+  problem: string | undefined;
+}
+
+export function stepRows(receipt: Pick<ReceiptRow, "steps">): StepRow[] {
+  return receipt.steps.map((step, i) => ({
+    key: String(i),
+    text: text(step["text"]),
+    state: step["undone"] === true ? "undone" : step["done"] === true ? "done" : "not-done",
+    disruption: text(step["disruption"]),
+    before: shown(step["before"]),
+    after: shown(step["after"]),
+    writer: text(step["writer"]),
+    problem: text(step["problem"]),
+  }));
 }
 
 export interface GidRow {

@@ -19,6 +19,11 @@ export interface Column<Row> {
   hidden?: boolean;
 }
 
+// Pixels of a bold letter of 13 px, of a Chinese one, and of what stands beside a title.
+const LETTER = 8;
+const WIDE_LETTER = 14;
+const BESIDE_TITLE = 40;
+
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 function compare(a: Cell, b: Cell): number {
@@ -44,6 +49,12 @@ export function filtered<Row>(rows: readonly Row[], texts: (row: Row) => string[
     const all = texts(row).join("\u0000").toLowerCase();
     return words.every((w) => all.includes(w));
   });
+}
+
+/** Pixels that a column has: its own, and never fewer than its title needs with the mark of its order. */
+export function widthOf(column: { title: string; width?: number }): number {
+  const title = [...column.title].reduce((sum, letter) => sum + (letter > "\u2e7f" ? WIDE_LETTER : LETTER), 0);
+  return Math.max(column.width ?? 0, Math.ceil(title) + BESIDE_TITLE);
 }
 
 /** The rows [from, to) that a window of `height` at `top` shows, and some beside it. */

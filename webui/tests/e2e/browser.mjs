@@ -83,6 +83,48 @@ export async function axe(page, name, only = null) {
   if (found.length > 0) throw new Error(`${name}: ${found.join("\n")}`);
 }
 
+/** Every table has its CSV beside it, every chart its points as a table. */
+export async function manners(page) {
+  const found = await page.evaluate(() => {
+    const bad = [];
+    for (const table of document.querySelectorAll("table")) {
+      const owner = table.closest("[data-table], figure, .panel, section");
+      if (![...(owner?.querySelectorAll("button") ?? [])].some((button) => /^CSV/.test(button.textContent.trim()))) bad.push(`a table without CSV: ${table.textContent.trim().slice(0, 80)}`);
+    }
+    for (const canvas of document.querySelectorAll("canvas")) if (canvas.closest("figure")?.querySelector("details table") == null) bad.push("a chart without its table");
+    return bad;
+  });
+  if (found.length > 0) throw new Error(found.join("\n"));
+}
+
+/** No text of a heading, a button or a state is cut, and none of a cell that does not tell all of it by its title. */
+export async function cut(page) {
+  const found = await page.evaluate(() => {
+    const bad = [];
+    for (const one of document.querySelectorAll("main h1, main h2, main h3, button, .button, .badge, th, dt, nav a, td, label")) {
+      if (one.closest(".sr, details:not([open])") !== null || one.clientWidth === 0 || one.title !== "") continue;
+      const style = getComputedStyle(one);
+      if (style.overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1) bad.push(`${one.tagName}: ${one.textContent.trim().slice(0, 60)}`);
+    }
+    return bad;
+  });
+  if (found.length > 0) throw new Error(found.slice(0, 10).join("\n"));
+}
+
+/** The page is no wider than the window (WCAG 2.2, 1.4.10); what is within a box that scrolls may be. */
+export async function sideways(page) {
+  const found = await page.evaluate(() => {
+    const root = document.scrollingElement;
+    if (root.scrollWidth <= root.clientWidth) return null;
+    const wide = [...document.querySelectorAll("body *")].filter((one) => {
+      for (let box = one.parentElement; box !== null && box !== document.body; box = box.parentElement) if (getComputedStyle(box).overflowX !== "visible") return false;
+      return one.getBoundingClientRect().right > root.clientWidth + 1;
+    });
+    return `${root.scrollWidth} of ${root.clientWidth}: ${wide.slice(0, 6).map((one) => `${one.tagName}.${one.className} ${one.textContent.trim().slice(0, 30)}`).join(" | ")}`;
+  });
+  if (found !== null) throw new Error(found);
+}
+
 export async function shot(page, name) {
   if (!shots) return;
   mkdirSync(shots, { recursive: true });
@@ -99,6 +141,7 @@ export async function inspect(page, name) {
       axe(page, name, colorScheme === "dark" ? ["color-contrast"] : null));
     await shot(page, `${name}-${colorScheme}`);
   }
+  await test(`tables and charts of ${name} can be taken along and read`, () => manners(page));
   await page.emulateMedia({ colorScheme: "light" });
   await test(`nothing went wrong on ${name}`, () => noFaults(page));
 }

@@ -115,17 +115,29 @@ try {
   });
   await inspect(admin, "journey-rollout");
 
-  await test("a node that lost its settings gets them back, and its receipt is seen at once", async () => {
-    // A pretended node holds its knobs in memory: one that starts again has lost them, as after a reset.
-    const before = (await call("GET", "/v1/nodes/n2/receipts")).json.items.length;
+  await test("drift appears on the page as it happens, says who made it, and is repaired", async () => {
+    // A pretended node holds its knobs in memory: one that starts again sets them anew. Then another hand changes one.
     await goTo(admin, "/nodes/n2?tab=receipts", "n2");
+    const rows = admin.locator("main tbody tr");
+    const before = await rows.count();
+    equal(await rows.getByText("drift", { exact: true }).count(), 0, "drift before");
     await end("n2");
-    start("n2", agents.get("n2").argv);
-    await until(async () => (await call("GET", "/v1/nodes/n2/receipts")).json.items.length > before, "a receipt of the repair");
-    await admin.locator("tbody tr").nth(before).waitFor();
+    start("n2", [...agents.get("n2").argv, "--sim-fault", "alter:link.mtu"]);
+    const drift = rows.filter({ hasText: "drift" });
+    await drift.first().waitFor();
+    equal((await rows.count()) > before + 1, true, "receipts of what was lost and of what was altered");
+    await drift.first().getByRole("link").click();
+    const step = admin.getByRole("row", { name: /drift link\.mtu/ }).first();
+    await step.getByText("4200", { exact: true }).waitFor();
+    await step.getByText("1500", { exact: true }).waitFor();
+    await step.getByText(/sh \(process \d+\)/).waitFor();
     await inSync("n2");
+    await admin.locator("h1 + .badge", { hasText: "in sync" }).waitFor();
+    const knob = (await call("GET", "/v1/nodes/n2/state")).json.knobs.find((one) => one.kind === "link.mtu");
+    equal(knob.live, 4200, "the MTU, read back");
     noFaults(admin);
   });
+  await inspect(admin, "journey-drift");
 
   await test("an incident's runbook runs and names the cause", async () => {
     await until(async () => (await call("GET", "/v1/incidents?state=open")).json.items.some((i) => i.rule === "fcs-errors"), "the incident of n9");
