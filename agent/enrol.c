@@ -83,7 +83,7 @@ static enum err_code get_key(const char *state_dir, char **out, struct err *err)
     enum err_code code = keep_path(state_dir, "enrol.key", path, err);
     if (code != ERR_OK)
         return code;
-    code = file_read(path, X509_PEM_MAX, out, &len, err);
+    code = file_read_regular(path, X509_PEM_MAX, out, &len, err);
     if (code != ERR_NOT_FOUND)
         return code;
     OWN(x509_key) char *key = NULL;
@@ -166,7 +166,7 @@ static bool was_spent(const struct enrol_config *config, const char *hash)
     OWN(str) char *spent = NULL;
     size_t len;
     return keep_path(config->state_dir, "joined", path, NULL) == ERR_OK &&
-           file_read(path, DIGEST_TEXT_MAX, &spent, &len, NULL) == ERR_OK &&
+           file_read_regular(path, DIGEST_TEXT_MAX, &spent, &len, NULL) == ERR_OK &&
            strcmp(spent, hash) == 0;
 }
 

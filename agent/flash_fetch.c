@@ -52,9 +52,10 @@ enum err_code flash_image_check(const char *path, const struct flash_image *imag
     char hex[SHA256_HEX_SIZE];
     if (hash == NULL || buffer == NULL)
         return err_nomem(err);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
+    int fd;
+    enum err_code code = file_open_regular(path, &fd, err);
+    if (code != ERR_OK)
+        return code;
     ssize_t n;
     while ((n = read(fd, buffer, READ_BYTES)) > 0)
         sha256_add(hash, buffer, (size_t)n);
@@ -214,8 +215,11 @@ static enum err_code fetch_once(const struct flash_fetch *fetch, bool *out_resum
     taking.fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (taking.fd < 0)
         return err_set_errno(err, ERR_IO, errno, "cannot open %s", part);
-    *out_resumed = lseek(taking.fd, 0, SEEK_END) > 0;
-    enum err_code code = take_all(&taking, err);
+    struct stat st;
+    bool regular = fstat(taking.fd, &st) == 0 && S_ISREG(st.st_mode);
+    *out_resumed = !regular || st.st_size > 0;
+    enum err_code code =
+        regular ? take_all(&taking, err) : err_set(err, ERR_INVALID, "%s is no regular file", part);
     close(taking.fd);
     if (code == ERR_OK)
         code = flash_image_check(part, fetch->image, err);
@@ -247,6 +251,14 @@ enum err_code flash_fetch(const struct flash_fetch *fetch, struct err *err)
     return code;
 }
 
+/* Names that this file gives: an operator may have put the folder elsewhere with a link. */
+static bool is_ours(const char *name, const char **out_end)
+{
+    *out_end = strrchr(name, '.');
+    return *out_end != NULL && *out_end != name &&
+           (strcmp(*out_end, ".bin") == 0 || strcmp(*out_end, ".part") == 0);
+}
+
 void flash_folder_sweep(const char *folder, const struct flash_image *keep)
 {
     DIR *dir = opendir(folder);
@@ -254,9 +266,12 @@ void flash_folder_sweep(const char *folder, const struct flash_image *keep)
         return;
     size_t len = keep == NULL ? 0 : strlen(keep->id);
     for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        bool kept =
-            keep != NULL && strncmp(entry->d_name, keep->id, len) == 0 && entry->d_name[len] == '.';
-        if (entry->d_name[0] != '.' && !kept)
+        const char *end;
+        if (!is_ours(entry->d_name, &end))
+            continue;
+        bool kept = keep != NULL && (size_t)(end - entry->d_name) == len &&
+                    strncmp(entry->d_name, keep->id, len) == 0;
+        if (!kept)
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
     }
     closedir(dir);

@@ -40,5 +40,6 @@ ERR_MUST_CHECK enum err_code flash_fetch(const struct flash_fetch *fetch, struct
 ERR_MUST_CHECK enum err_code flash_image_check(const char *path, const struct flash_image *image,
                                                struct err *err);
 
-/* Removes every file of the folder but those of `keep` (NULL = all). Never fails. */
+/* Removes every image of the folder, whole or not, but those of `keep` (NULL = all). Never fails.
+ */
 void flash_folder_sweep(const char *folder, const struct flash_image *keep);

@@ -58,7 +58,7 @@ static enum err_code read_one(const char *state_dir, const char *node, int64_t n
     struct identity identity = {.number = number};
     enum err_code code = path_of(state_dir, number, identity.path, err);
     if (code == ERR_OK)
-        code = file_read(identity.path, X509_PEM_MAX, &text, &len, err);
+        code = file_read_regular(identity.path, X509_PEM_MAX, &text, &len, err);
     if (code == ERR_OK)
         code = x509_pair_check(text, text, err);
     if (code == ERR_OK)

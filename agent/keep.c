@@ -53,12 +53,9 @@ enum err_code keep_read(const char *state_dir, const char *name, json_t **out, s
     char path[KEEP_PATH_MAX];
     if (keep_path(state_dir, name, path, err))
         return err->code;
-    struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return err_set(err, ERR_INVALID, "it is no regular file");
     OWN(str) char *text = NULL;
     size_t len;
-    enum err_code code = file_read(path, KEEP_FILE_MAX, &text, &len, err);
+    enum err_code code = file_read_regular(path, KEEP_FILE_MAX, &text, &len, err);
     if (code == ERR_OK)
         code = json_parse_limit(text, len, KEEP_FILE_MAX, false, out, err);
     return code;

@@ -63,7 +63,7 @@ static bool read_left(const struct spool *spool, struct telemetry_batch *batch,
     char path[KEEP_PATH_MAX];
     OWN(str) char *data = NULL;
     if (!file_path(spool, file->number, path) ||
-        file_read(path, TELEMETRY_BODY_MAX, &data, &file->len, NULL) != ERR_OK ||
+        file_read_regular(path, TELEMETRY_BODY_MAX, &data, &file->len, NULL) != ERR_OK ||
         telemetry_decode((const uint8_t *)data, file->len, batch, NULL) != ERR_OK ||
         batch->sample_count == 0)
         return false;
@@ -82,8 +82,8 @@ static bool is_number(const char *name, uint64_t *out)
 {
     if (strlen(name) != NUMBER_DIGITS || strspn(name, "0123456789") != NUMBER_DIGITS)
         return false;
-    *out = strtoull(name, NULL, 10);
-    return *out <= SPOOL_NUMBER_MAX;
+    *out = strtoull(name, NULL, 10); /* UINT64_MAX when it is more */
+    return true;
 }
 
 static void load(struct spool *spool)
@@ -93,9 +93,9 @@ static void load(struct spool *spool)
     telemetry_batch_init(&batch);
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         struct spool_file file = {.number = 0};
-        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
-            continue;
-        if (!is_number(entry->d_name, &file.number) || spool->count == SPOOL_FILES_MAX ||
+        if (!is_number(entry->d_name, &file.number))
+            continue; /* not ours */
+        if (file.number > SPOOL_NUMBER_MAX || spool->count == SPOOL_FILES_MAX ||
             !read_left(spool, &batch, &file)) {
             unlinkat(dirfd(dir), entry->d_name, 0);
             continue;
@@ -147,15 +147,34 @@ int64_t spool_last_us(struct spool *spool)
 /* Not durable: what a loss of power leaves half is removed at the next start. */
 static enum err_code write_file(const char *path, const uint8_t *data, size_t len, struct err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return err_set(err, ERR_CONFLICT, "something is at %s", path);
     ssize_t n = fd < 0 ? -1 : write(fd, data, len);
     int why = n < 0 ? errno : ENOSPC; /* a write that came short */
     if (fd >= 0)
         close(fd);
     if (n == (ssize_t)len)
         return ERR_OK;
-    unlink(path);
+    if (fd >= 0)
+        unlink(path);
     return err_set_errno(err, ERR_IO, why, "cannot write %s", path);
+}
+
+/* Under the next number at which nothing is: what could not be removed at the start (a folder), or
+ * somebody put there. */
+static enum err_code write_next(struct spool *spool, const uint8_t *data, size_t len,
+                                struct err *err)
+{
+    char path[KEEP_PATH_MAX];
+    enum err_code code = ERR_CONFLICT;
+    for (int tries = 0; tries < SPOOL_FILES_MAX && code == ERR_CONFLICT; tries++) {
+        spool->next += tries == 0 ? 0 : 1;
+        if (!file_path(spool, spool->next, path))
+            return err_set(err, ERR_LIMIT, "the state folder's path is too long");
+        code = write_file(path, data, len, err);
+    }
+    return code;
 }
 
 /* The first one may be on its way: it would come to the server after those behind it. */
@@ -175,18 +194,12 @@ static void make_way(struct spool *spool, size_t len, struct spool_lost *lost)
 enum err_code spool_add(struct spool *spool, const uint8_t *data, size_t len,
                         const int64_t times_us[2], struct spool_lost *out_lost, struct err *err)
 {
-    char path[KEEP_PATH_MAX];
     *out_lost = (struct spool_lost){0};
     pthread_mutex_lock(&spool->lock);
     make_way(spool, len, out_lost);
-    struct spool_file file = {spool->next, len, {times_us[0], times_us[1]}};
-    enum err_code code = ERR_OK;
-    if (!file_path(spool, file.number, path))
-        code = err_set(err, ERR_LIMIT, "the state folder's path is too long");
-    if (code == ERR_OK)
-        code = write_file(path, data, len, err);
+    enum err_code code = write_next(spool, data, len, err);
     if (code == ERR_OK) {
-        spool->next++;
+        const struct spool_file file = {spool->next++, len, {times_us[0], times_us[1]}};
         spool->bytes += len;
         spool->files[spool->count++] = file;
     }
@@ -203,12 +216,12 @@ bool spool_first(struct spool *spool, char **out, size_t *out_len)
     while (!found && spool->count > 0) {
         enum err_code code = ERR_LIMIT;
         if (file_path(spool, spool->files[0].number, path))
-            code = file_read(path, TELEMETRY_BODY_MAX, out, out_len, NULL);
+            code = file_read_regular(path, TELEMETRY_BODY_MAX, out, out_len, NULL);
         found = code == ERR_OK;
-        if (!found && code != ERR_NOT_FOUND && code != ERR_LIMIT)
+        if (!found && code != ERR_NOT_FOUND && code != ERR_LIMIT && code != ERR_INVALID)
             break; /* for want of memory or a descriptor: it is read another time */
         if (!found)
-            forget(spool, 0); /* somebody removed it, or made it longer */
+            forget(spool, 0); /* somebody removed it, made it longer or put something else there */
     }
     spool->first_is_out = found;
     pthread_mutex_unlock(&spool->lock);

@@ -25,7 +25,8 @@ struct spool_lost { /* from_us 0 = nothing was */
     int64_t from_us, to_us;
 };
 
-/* Makes the folder; what was left there goes first, what does not read is removed. */
+/* Makes the folder; what was left there goes first, what does not read is removed. Names that are
+ * no such numbers are left alone. */
 ERR_MUST_CHECK enum err_code spool_new(const char *state_dir, struct spool **out, struct err *err);
 void spool_free(struct spool *spool); /* the files stay */
 OWN_DEFINE(spool, struct spool *, spool_free)
@@ -33,8 +34,8 @@ OWN_DEFINE(spool, struct spool *, spool_free)
 /* The time of the last sample of the newest batch that was left; 0 = none. */
 int64_t spool_last_us(struct spool *spool);
 
-/* A batch that telemetry_encode() made, of these times. ERR_IO: it could not be written and is
- * lost. *out_lost: what had to go for it. */
+/* A batch that telemetry_encode() made, of these times. ERR_IO, ERR_CONFLICT: it could not be
+ * written and is lost. *out_lost: what had to go for it. */
 ERR_MUST_CHECK enum err_code spool_add(struct spool *spool, const uint8_t *data, size_t len,
                                        const int64_t times_us[2], struct spool_lost *out_lost,
                                        struct err *err);

@@ -44,11 +44,9 @@ static ssize_t read_retry(int fd, void *data, size_t len)
 }
 
 /* The size that stat tells is not asked: attributes of sysfs and procfs lie about it. */
-enum err_code file_read(const char *path, size_t max, char **out, size_t *out_len, struct err *err)
+static enum err_code read_all(int fd, const char *path, size_t max, char **out, size_t *out_len,
+                              struct err *err)
 {
-    OWN_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return open_error(err, errno, "cannot open", path);
     OWN(str) char *data = NULL;
     size_t len = 0, room = 0;
     for (;;) {
@@ -76,6 +74,38 @@ enum err_code file_read(const char *path, size_t max, char **out, size_t *out_le
     if (out_len != NULL)
         *out_len = len;
     return ERR_OK;
+}
+
+enum err_code file_read(const char *path, size_t max, char **out, size_t *out_len, struct err *err)
+{
+    OWN_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return open_error(err, errno, "cannot open", path);
+    return read_all(fd, path, max, out, out_len, err);
+}
+
+/* What it is is asked twice: opening a device may already do something, and it may be another one
+ * by then. */
+enum err_code file_open_regular(const char *path, int *out_fd, struct err *err)
+{
+    struct stat st;
+    bool regular = stat(path, &st) != 0 || S_ISREG(st.st_mode);
+    OWN_FD int fd = !regular ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (regular && (fd < 0 || fstat(fd, &st) != 0))
+        return open_error(err, errno, "cannot open", path);
+    if (!regular || !S_ISREG(st.st_mode))
+        return err_set(err, ERR_INVALID, "%s is no regular file", path);
+    *out_fd = fd;
+    fd = -1;
+    return ERR_OK;
+}
+
+enum err_code file_read_regular(const char *path, size_t max, char **out, size_t *out_len,
+                                struct err *err)
+{
+    OWN_FD int fd = -1;
+    enum err_code code = file_open_regular(path, &fd, err);
+    return code == ERR_OK ? read_all(fd, path, max, out, out_len, err) : code;
 }
 
 static int write_all(int fd, const char *data, size_t len)

@@ -12,6 +12,15 @@
 ERR_MUST_CHECK enum err_code file_read(const char *path, size_t max, char **out, size_t *out_len,
                                        struct err *err);
 
+/* The same of a regular file alone: anything else is ERR_INVALID at once, where a pipe would be
+ * waited for and a device might do something. */
+ERR_MUST_CHECK enum err_code file_read_regular(const char *path, size_t max, char **out,
+                                               size_t *out_len, struct err *err);
+
+/* open() for reading of a regular file alone, which never waits: *out_fd, owned; ERR_NOT_FOUND,
+ * ERR_DENIED, ERR_IO, or ERR_INVALID when it is something else. */
+ERR_MUST_CHECK enum err_code file_open_regular(const char *path, int *out_fd, struct err *err);
+
 /* Writes a temporary file beside path, fsync, rename, fsync of the folder: after success the new
  * content survives a crash, after failure or a crash the old one is whole. */
 ERR_MUST_CHECK enum err_code file_write_atomic(const char *path, const void *data, size_t len,

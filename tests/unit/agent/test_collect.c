@@ -5,6 +5,7 @@
 #include "tests/unit/test.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/collect.h"
@@ -85,6 +86,51 @@ static void over_its_bytes_the_oldest_is_lost_and_told(void **state)
     assert_ok(spool_add(spool, data, TELEMETRY_BODY_MAX, any_times, &lost, &err));
     assert_int_equal(lost.from_us, 21);
     free(data);
+    spool_free(spool);
+    remove_folder(dir);
+}
+
+static void make_path(const char *dir, const char *name, char out[TEST_PATH_MAX + 64])
+{
+    snprintf(out, TEST_PATH_MAX + 64, "%s/telemetry/%s", dir, name);
+}
+
+/* Folders cannot be removed like files, a pipe would be waited for, a link would be written
+ * through.
+ */
+static void what_stands_in_the_way_is_gone_around(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"00000000000000000001", "00000000000000000002",
+                                          "00000000000000000004"};
+    char dir[TEST_PATH_MAX], path[TEST_PATH_MAX + 64], note[TEST_PATH_MAX + 64];
+    struct err err = ERR_INIT;
+    struct spool_lost lost;
+    struct spool *spool = NULL;
+    struct stat st;
+    test_folder(dir);
+    assert_ok(spool_new(dir, &spool, &err));
+    spool_free(spool);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        make_path(dir, folders[i], path);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    make_path(dir, "00000000000000000003", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    make_path(dir, "2026-notes", note);
+    assert_int_equal(mkfifo(note, 0600), 0);
+    assert_ok(spool_new(dir, &spool, &err));
+    assert_int_equal(lstat(note, &st), 0); /* somebody else's */
+    assert_int_equal(symlink(note, path), 0);
+    add(spool, "one", &lost);
+    add(spool, "two", &lost);
+    check_first(spool, "one");
+    spool_drop(spool);
+    make_path(dir, "00000000000000000006", path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    add(spool, "three", &lost);
+    check_first(spool, "three"); /* the second became no file */
     spool_free(spool);
     remove_folder(dir);
 }
@@ -212,11 +258,19 @@ static size_t read_spool(struct site *site, int64_t *out, size_t room,
 }
 
 /* Behind the last number there would be no other. */
+static void scribble(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+}
+
 static void a_name_that_no_batch_has_is_removed(void **state)
 {
     (void)state;
-    static const char *const names[] = {"18446744073709551615", "01000000000000000001", "7",
-                                        "99999999999999999999", "000000000000000000001"};
+    static const char *const names[] = {"18446744073709551615", "01000000000000000001",
+                                        "99999999999999999999"};
+    static const char *const others[] = {"7", "000000000000000000001", "2026-12-02"};
     char dir[TEST_PATH_MAX], path[TEST_PATH_MAX + 64];
     struct err err = ERR_INIT;
     struct spool *spool = NULL;
@@ -225,15 +279,17 @@ static void a_name_that_no_batch_has_is_removed(void **state)
     assert_ok(spool_new(dir, &spool, &err));
     spool_free(spool);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(path, sizeof(path), "%s/telemetry/%s", dir, names[i]);
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        fclose(file);
+        make_path(dir, names[i], path);
+        scribble(path);
+        make_path(dir, others[i], path);
+        scribble(path);
     }
     assert_ok(spool_new(dir, &spool, &err));
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(path, sizeof(path), "%s/telemetry/%s", dir, names[i]);
+        make_path(dir, names[i], path);
         assert_int_equal(access(path, F_OK), -1);
+        make_path(dir, others[i], path);
+        assert_int_equal(access(path, F_OK), 0);
     }
     add(spool, "one", &lost);
     snprintf(path, sizeof(path), "%s/telemetry/00000000000000000001", dir);
@@ -343,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_goes_first),
         cmocka_unit_test(over_its_bytes_the_oldest_is_lost_and_told),
+        cmocka_unit_test(what_stands_in_the_way_is_gone_around),
         cmocka_unit_test(over_its_files_the_oldest_is_lost),
         cmocka_unit_test(a_name_that_no_batch_has_is_removed),
         cmocka_unit_test(looks_become_batches_without_a_hole),

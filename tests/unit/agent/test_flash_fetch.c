@@ -314,6 +314,24 @@ static void a_link_in_the_place_of_the_file_is_not_followed(void **state)
     fetch_close(&site);
 }
 
+static void what_is_no_file_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct site site;
+    struct err err = ERR_INIT;
+    char path[KEEP_PATH_MAX];
+    OPEN(&site, {.status = 200});
+    put_file(site.folder, "x", "");
+    assert_ok(keep_path(site.folder, "i1.part", path, &err));
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_ok(keep_path(site.folder, "i1.bin", path, &err));
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_fails(flash_image_check(path, &site.image, &err), ERR_INVALID);
+    assert_ok(fetch(&site, &err));
+    assert_ok(flash_image_check(path, &site.image, &err));
+    fetch_close(&site);
+}
+
 static void old_images_are_swept(void **state)
 {
     (void)state;
@@ -322,10 +340,13 @@ static void old_images_are_swept(void **state)
     put_file(site.folder, "i1.part", "");
     put_file(site.folder, "i2.part", "");
     put_file(site.folder, "i10.bin", "");
+    put_file(site.folder, "i1.x.bin", "");
+    put_file(site.folder, "notes", ""); /* the folder may be a link to somebody's own */
     flash_folder_sweep(site.folder, &site.image);
     assert_int_equal(count_files(site.folder, "i"), 1);
     flash_folder_sweep(site.folder, NULL);
     assert_int_equal(count_files(site.folder, "i"), 0);
+    assert_int_equal(count_files(site.folder, "notes"), 1);
     fetch_close(&site);
 }
 
@@ -343,6 +364,7 @@ int main(void)
         cmocka_unit_test(it_can_be_stopped),
         cmocka_unit_test(an_image_that_does_not_fit_is_not_begun),
         cmocka_unit_test(a_link_in_the_place_of_the_file_is_not_followed),
+        cmocka_unit_test(what_is_no_file_is_not_waited_for),
         cmocka_unit_test(old_images_are_swept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,25 @@ static void missing_file_and_folder_are_told_apart(void **state)
     assert_int_equal(err.sys_errno, EISDIR);
 }
 
+static void what_is_no_regular_file_is_neither_waited_for_nor_read(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    assert_fails(file_read_regular(in_folder("pipe"), 10, &text, NULL, &err), ERR_INVALID);
+    assert_fails(file_read_regular("/dev/zero", 10, &text, NULL, &err), ERR_INVALID);
+    assert_fails(file_read_regular(folder, 10, &text, NULL, &err), ERR_INVALID);
+    assert_fails(file_read_regular(in_folder("none"), 10, &text, NULL, &err), ERR_NOT_FOUND);
+    assert_int_equal(symlink("loop", in_folder("loop")), 0);
+    assert_fails(file_read_regular(in_folder("loop"), 10, &text, NULL, &err), ERR_IO);
+    assert_null(text);
+    assert_ok(file_write_atomic(in_folder("a"), "text", 4, 0600, &err));
+    assert_int_equal(symlink("a", in_folder("link")), 0);
+    assert_ok(file_read_regular(in_folder("link"), 10, &text, NULL, &err));
+    assert_string_equal(text, "text");
+    free(text);
+}
+
 static void atomic_write_replaces_sets_the_mode_and_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -178,6 +197,7 @@ int main(void)
         IN_FOLDER(content_comes_back_with_a_nul_behind_it),
         IN_FOLDER(limit_is_met_by_one_byte_more),
         cmocka_unit_test(attribute_that_reports_no_size_is_read),
+        IN_FOLDER(what_is_no_regular_file_is_neither_waited_for_nor_read),
         IN_FOLDER(missing_file_and_folder_are_told_apart),
         IN_FOLDER(atomic_write_replaces_sets_the_mode_and_leaves_nothing_behind),
         IN_FOLDER(atomic_write_into_a_missing_folder_fails),
