@@ -83,7 +83,7 @@ static void tell_known(const struct flash *flash)
 void flash_start(struct flash *flash)
 {
     struct err err = ERR_INIT;
-    enum err_code code = flash_record_read(flash->state_dir, &flash->record, &err);
+    enum err_code code = flash_record_read(flash->state_dir, flash->node, &flash->record, &err);
     flash->has_record = code == ERR_OK;
     if (code != ERR_OK && code != ERR_NOT_FOUND)
         keep_set_aside(flash->state_dir, FLASH_FILE, flash->config.clock, &err);
@@ -144,7 +144,8 @@ void flash_reported(struct flash *flash)
     if (!flash->has_record || flash->record.outcome == FLASH_OPEN || flash->record.told)
         return;
     flash->record.told = true;
-    if (!flash->dead && flash_record_write(flash->state_dir, &flash->record, &err) != ERR_OK)
+    if (!flash->dead &&
+        flash_record_write(flash->state_dir, flash->node, &flash->record, &err) != ERR_OK)
         log_warning("agent", "node %s: an outcome may be told again: %s", flash->node, err.text);
 }
 

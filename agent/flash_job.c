@@ -85,6 +85,13 @@ static enum err_code draining(struct flash_job *job, struct err *err)
     return flasher->ops->users(flasher, job->task.device, &job->users, err);
 }
 
+/* After a crash: the node may have been reset meanwhile. */
+static enum err_code flashed(struct flash_job *job, struct err *err)
+{
+    enum err_code code = identify(job, err);
+    return code == ERR_OK ? draining(job, err) : code;
+}
+
 static void on_progress(void *arg, const struct flash_progress *progress)
 {
     struct flash_tools *tools = arg;
@@ -130,7 +137,7 @@ static enum err_code verifying(struct flash_job *job, struct err *err)
 
 static enum err_code (*const works[FLASH_PHASE_COUNT])(struct flash_job *job, struct err *err) = {
     [FLASH_OFFERED] = offered,   [FLASH_FETCHING] = fetching,     [FLASH_CHECKING] = checking,
-    [FLASH_DRAINING] = draining, [FLASH_FLASHING] = flashing,     [FLASH_FLASHED] = NULL,
+    [FLASH_DRAINING] = draining, [FLASH_FLASHING] = flashing,     [FLASH_FLASHED] = flashed,
     [FLASH_DONE] = NULL,         [FLASH_ACTIVATING] = activating, [FLASH_VERIFYING] = verifying,
 };
 

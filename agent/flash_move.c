@@ -34,7 +34,7 @@ static bool save(struct flash *flash, struct err *err)
     flash->dead = flash->dead || (config->killed != NULL && config->killed(config->killed_arg));
     if (flash->dead)
         return false;
-    enum err_code code = flash_record_write(flash->state_dir, &flash->record, err);
+    enum err_code code = flash_record_write(flash->state_dir, flash->node, &flash->record, err);
     flash->dead = config->killed != NULL && config->killed(config->killed_arg);
     return code == ERR_OK && !flash->dead;
 }
@@ -127,7 +127,7 @@ void flash_move(struct flash *flash, enum flash_phase to)
     flash_tell(flash);
     say_changed(flash);
     if (to == FLASH_FLASHED)
-        flash_flashed(flash);
+        flash_flashed(flash, true);
     else
         start_work(flash);
 }
@@ -265,10 +265,11 @@ void flash_go_on(struct flash *flash)
              flash_phase_name(record->phase));
     flash->deadline_ns = flash_now_ns(flash) + record->task.deadline_s * NS_PER_S;
     flash->verify_ns = flash_now_ns(flash) + FLASH_VERIFY_NS;
+    flash->drain_ns = flash_now_ns(flash) + record->task.drain_timeout_s * NS_PER_S;
     flash->only_look = record->phase == FLASH_FLASHING || record->phase == FLASH_ACTIVATING;
     loop_timer_set(flash->look, flash->config.look_ns);
     if (record->phase == FLASH_FLASHED)
-        flash_flashed(flash);
+        flash_flashed(flash, false);
     else
         start_work(flash);
 }

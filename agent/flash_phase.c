@@ -154,15 +154,40 @@ static void pending(struct flash *flash, const char *why)
               why, why[0] == '\0' ? "" : ": ", record->stored, record->running);
 }
 
-void flash_flashed(struct flash *flash)
+void flash_flashed(struct flash *flash, bool drained)
 {
     const struct flash_record *record = &flash->record;
     if (is_target(flash, record->running))
         flash_move(flash, FLASH_VERIFYING);
-    else if (record->task.activate == FLASH_ACTIVATE_RELOAD)
+    else if (record->task.activate != FLASH_ACTIVATE_RELOAD)
+        pending(flash, "");
+    else if (drained)
         flash_move(flash, FLASH_ACTIVATING);
     else
-        pending(flash, "");
+        flash_wait(flash, 0, "");
+}
+
+/* A crash lies between the drain and the activation: who came since is not disturbed. */
+static void flashed_ended(struct flash *flash, const struct flash_job *job)
+{
+    const struct flash_config *config = &flash->config;
+    char why[ERR_TEXT_MAX] = "";
+    if (job->has_identity && is_target(flash, flash->record.running)) {
+        flash_move(flash, FLASH_VERIFYING);
+        return;
+    }
+    if (job->err.code != ERR_OK)
+        snprintf(why, sizeof(why), "whether it is in use cannot be told: %.400s", job->err.text);
+    else if (job->users > 0)
+        snprintf(why, sizeof(why), "%d queue pairs of user programs are left", job->users);
+    else if (config->busy == NULL || !config->busy(config->arg, why)) {
+        flash_move(flash, FLASH_ACTIVATING);
+        return;
+    }
+    if (flash_now_ns(flash) >= flash->drain_ns)
+        pending(flash, why);
+    else
+        flash_wait(flash, FLASH_LOOK_NS, why);
 }
 
 static void activating_ended(struct flash *flash, const struct flash_job *job)
@@ -217,7 +242,7 @@ static void (*const ends[FLASH_PHASE_COUNT])(struct flash *flash, const struct f
     [FLASH_CHECKING] = checking_ended,
     [FLASH_DRAINING] = draining_ended,
     [FLASH_FLASHING] = flashing_ended,
-    [FLASH_FLASHED] = NULL,
+    [FLASH_FLASHED] = flashed_ended,
     [FLASH_ACTIVATING] = activating_ended,
     [FLASH_VERIFYING] = verifying_ended,
     [FLASH_DONE] = NULL,

@@ -56,7 +56,8 @@ void flash_wait(struct flash *flash, int64_t delay_ns, const char *why);
 
 /* flash_phase.c: what the end of a phase's work leads to. */
 void flash_ended(struct flash *flash, const struct flash_job *job);
-void flash_flashed(struct flash *flash); /* the phase flashed, which has no work */
+/* The phase flashed, which has no work but, when a crash came behind the drain, to drain again. */
+void flash_flashed(struct flash *flash, bool drained);
 
 /* flash_tell.c: to the server, when it is news. */
 void flash_tell(struct flash *flash);

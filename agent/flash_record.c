@@ -24,8 +24,8 @@ static json_t *links_to_json(const struct flash_links *links)
     return GIVE(array);
 }
 
-enum err_code flash_record_write(const char *state_dir, const struct flash_record *record,
-                                 struct err *err)
+enum err_code flash_record_write(const char *state_dir, const char *node,
+                                 const struct flash_record *record, struct err *err)
 {
     struct flash_report report = {
         .phase = record->phase, .percent = -1, .outcome = record->outcome};
@@ -34,7 +34,8 @@ enum err_code flash_record_write(const char *state_dir, const struct flash_recor
     memcpy(report.running, record->running, sizeof(report.running));
     memcpy(report.stored, record->stored, sizeof(report.stored));
     OWN(json) json_t *object = json_object();
-    if (object == NULL || !write_member(object, "task", flash_task_to_json(&record->task)) ||
+    if (object == NULL || !write_text(object, "node", node) ||
+        !write_member(object, "task", flash_task_to_json(&record->task)) ||
         !write_member(object, "report", flash_report_to_json(&report)) ||
         !write_member(object, "told", json_boolean(record->told)))
         return err_nomem(err);
@@ -61,24 +62,32 @@ static void read_links(struct json_reader *r, struct flash_record *out)
     }
 }
 
-static enum err_code from_json(const json_t *document, struct flash_record *out, struct err *err)
+static enum err_code from_json(const json_t *document, const char *node, struct flash_record *out,
+                               struct err *err)
 {
     OWN_FINDINGS struct finding_list findings;
     finding_list_init(&findings);
     struct json_reader r;
     const json_t *task = NULL, *said = NULL;
     struct flash_report report = {0};
+    char whose[NAME_SIZE] = "";
     json_reader_init(&r, document, "", &findings);
+    read_text(&r, "node", true, 1, whose, sizeof(whose));
     json_reader_any(&r, "task", true, &task);
     json_reader_any(&r, "report", true, &said);
     json_reader_bool(&r, "told", true, &out->told);
     read_links(&r, out);
     json_reader_end(&r);
     enum err_code code = read_result(&findings, err);
+    if (code == ERR_OK && strcmp(whose, node) != 0)
+        code = err_set(err, ERR_INVALID, "it is of node %s", whose);
     if (code == ERR_OK)
         code = flash_task_from_json(task, &out->task, err);
     if (code == ERR_OK)
         code = flash_report_from_json(said, &report, err);
+    if (code == ERR_OK && strcmp(report.task, out->task.id) != 0)
+        code =
+            err_set(err, ERR_INVALID, "it tells of task %s, and has %s", report.task, out->task.id);
     if (code != ERR_OK)
         return code;
     out->phase = report.phase;
@@ -89,13 +98,14 @@ static enum err_code from_json(const json_t *document, struct flash_record *out,
     return ERR_OK;
 }
 
-enum err_code flash_record_read(const char *state_dir, struct flash_record *out, struct err *err)
+enum err_code flash_record_read(const char *state_dir, const char *node, struct flash_record *out,
+                                struct err *err)
 {
     OWN(json) json_t *document = NULL;
     struct flash_record record = {0};
     enum err_code code = keep_read(state_dir, FLASH_FILE, &document, err);
     if (code == ERR_OK)
-        code = from_json(document, &record, err);
+        code = from_json(document, node, &record, err);
     if (code == ERR_OK)
         *out = record;
     return code;

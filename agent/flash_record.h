@@ -18,8 +18,9 @@ struct flash_record {
 };
 
 /* Durable. */
-ERR_MUST_CHECK enum err_code flash_record_write(const char *state_dir,
+ERR_MUST_CHECK enum err_code flash_record_write(const char *state_dir, const char *node,
                                                 const struct flash_record *record, struct err *err);
-/* ERR_NOT_FOUND: there is none. Others: it cannot be used. */
-ERR_MUST_CHECK enum err_code flash_record_read(const char *state_dir, struct flash_record *out,
-                                               struct err *err);
+/* ERR_NOT_FOUND: there is none. Others: it cannot be used; ERR_INVALID when it is another node's (a
+ * copied folder): the devices of two nodes have the same addresses. */
+ERR_MUST_CHECK enum err_code flash_record_read(const char *state_dir, const char *node,
+                                               struct flash_record *out, struct err *err);

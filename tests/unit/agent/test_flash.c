@@ -489,6 +489,68 @@ static void a_record_that_does_not_read_back_is_set_aside(void **state)
     site_close(&site);
 }
 
+/* A folder that was copied from another node, whose devices have the same addresses; and a file
+ * whose halves are of two tasks. */
+static void a_record_of_another_is_not_gone_on_with(void **state)
+{
+    (void)state;
+    struct flash_site site;
+    struct err err = ERR_INIT;
+    site_open(&site);
+    site_sleep(&site);
+    struct flash_record record = {.task = make_task("t1"), .phase = FLASH_FLASHED};
+    assert_ok(flash_record_write(site.dir, "n2", &record, &err));
+    site_wake(&site);
+    assert_int_equal(count_files(site.dir, "flash.json.corrupt-"), 1);
+    assert_false(flash_is_busy(site.flash));
+    assert_string_equal(site.known, "");
+    site_sleep(&site);
+    assert_ok(flash_record_write(site.dir, NODE, &record, &err));
+    OWN(json) json_t *document = NULL;
+    assert_ok(keep_read(site.dir, FLASH_FILE, &document, &err));
+    json_object_set_new(json_object_get(document, "report"), "task", json_string("t2"));
+    assert_ok(keep_write(site.dir, FLASH_FILE, document, &err));
+    assert_fails(flash_record_read(site.dir, NODE, &record, &err), ERR_INVALID);
+    site_wake(&site);
+    assert_false(flash_is_busy(site.flash));
+    for (int i = 0; i < 20; i++)
+        turn_once(&site);
+    assert_int_equal(site.report_count, 0);
+    assert_versions(&site, SIM_FIRMWARE, SIM_FIRMWARE);
+    site_close(&site);
+}
+
+static bool is_waiting(const struct flash_site *site)
+{
+    return site->report_count > 0 && strstr(last(site)->message, "queue pairs") != NULL;
+}
+
+/* Who came to the device after the drain, while there was no agent. */
+static void what_a_crash_left_flashed_is_drained_again(void **state)
+{
+    (void)state;
+    struct flash_site site;
+    struct err err = ERR_INIT;
+    site_open(&site);
+    fault(&site, "flash:users");
+    site_sleep(&site);
+    struct flash_record record = {.task = make_task("t1"), .phase = FLASH_FLASHED};
+    record.task.drain_timeout_s = 3600;
+    assert_ok(flash_record_write(site.dir, NODE, &record, &err));
+    site_wake(&site);
+    assert_true(until(&site, is_waiting));
+    assert_string_equal(flash_held(site.flash), DEVICE);
+    assert_int_equal(last(&site)->phase, FLASH_FLASHED);
+    site_sleep(&site);
+    record.task.drain_timeout_s = 0;
+    assert_ok(flash_record_write(site.dir, NODE, &record, &err));
+    site_wake(&site);
+    const struct flash_report *end = run_to_end(&site);
+    assert_int_equal(end->outcome, FLASH_PENDING_RESET);
+    assert_contains(end->problem, "3 queue pairs");
+    site_close(&site);
+}
+
 static void run_until_dead_or_ended(struct flash_site *site)
 {
     struct clock *clock = clock_system();
@@ -590,7 +652,7 @@ static void what_a_crash_left_is_found_out_by_reading(void **state)
         bring_to(&site, left->stored, left->running);
         site_sleep(&site);
         struct flash_record record = {.task = make_task("t1"), .phase = left->phase};
-        assert_ok(flash_record_write(site.dir, &record, &err));
+        assert_ok(flash_record_write(site.dir, NODE, &record, &err));
         site_put_image(&site, IMAGE);
         site_wake(&site);
         assert_string_equal(site.known, "t1");
@@ -674,6 +736,8 @@ int main(void)
         cmocka_unit_test(a_task_taken_back_after_its_end_is_answered_with_that),
         cmocka_unit_test(a_download_of_the_last_task_holds_up_no_other),
         cmocka_unit_test(a_record_that_does_not_read_back_is_set_aside),
+        cmocka_unit_test(a_record_of_another_is_not_gone_on_with),
+        cmocka_unit_test(what_a_crash_left_flashed_is_drained_again),
         cmocka_unit_test(a_kill_at_any_moment_ends_right),
         cmocka_unit_test(what_a_crash_left_is_found_out_by_reading),
         cmocka_unit_test(a_device_that_does_not_say_who_it_is_gets_nothing),
