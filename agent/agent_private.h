@@ -13,8 +13,6 @@
 #include "agent/spool.h"
 #include "agent/worker.h"
 
-#define AGENT_DOWN_NS (600 * NS_PER_S) /* a node that was to go down and did not, stays up */
-
 struct agent {
     struct loop *loop;
     struct dp *dp;

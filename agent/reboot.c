@@ -43,6 +43,7 @@ static json_t *to_json(const struct reboot *reboot)
         write_text(object, "node", reboot->node) && write_text(object, "boot", reboot->boot) &&
         write_text(object, "tried", reboot->tried) && write_text(object, "owed", reboot->owed) &&
         write_text(object, "approved", reboot->approved) &&
+        (reboot->down_us == 0 || write_member(object, "down_us", json_integer(reboot->down_us))) &&
         (reboot->reload_count == 0 || write_member(object, "reloads", reloads_to_json(reboot)));
     return whole ? GIVE(object) : NULL;
 }
@@ -93,6 +94,7 @@ static enum err_code from_json(struct reboot *reboot, const json_t *document, st
     read_text(&r, "tried", false, 1, reboot->tried, sizeof(reboot->tried));
     read_text(&r, "owed", false, 1, reboot->owed, sizeof(reboot->owed));
     read_text(&r, "approved", false, 1, reboot->approved, sizeof(reboot->approved));
+    json_reader_int(&r, "down_us", false, 1, INT64_MAX, &reboot->down_us);
     json_reader_array(&r, "begun_us", true, REBOOTS_A_DAY_MAX, &begun);
     for (size_t i = 0; i < json_array_size(begun); i++) {
         reboot->begun_us[i] = json_integer_value(json_array_get(begun, i));
@@ -109,6 +111,7 @@ static enum err_code from_json(struct reboot *reboot, const json_t *document, st
     if (strcmp(boot, reboot->boot) != 0) { /* the boot brought it */
         reboot->owed[0] = '\0';
         reboot->reload_count = 0;
+        reboot->down_us = 0;
     }
     return ERR_OK;
 }
@@ -142,6 +145,7 @@ enum err_code reboot_load(struct reboot *reboot, struct err *err)
     reboot->owed[0] = '\0';
     reboot->approved[0] = '\0';
     reboot->reload_count = 0;
+    reboot->down_us = 0;
     for (int i = 0; i < reboot->rules.a_day; i++) /* how many there were is not known */
         push(reboot, reboot->clock->wall_us(reboot->clock));
     save_or_log(reboot, "that earlier reboots are not known"); /* it has a plan to keep, too */
@@ -279,6 +283,11 @@ bool reboot_is_approved(const struct reboot *reboot, const struct reboot_wait *w
     return wait->digest[0] != '\0' && strcmp(reboot->approved, wait->digest) == 0;
 }
 
+bool reboot_was_begun(const struct reboot *reboot, const struct reboot_wait *wait)
+{
+    return wait->digest[0] != '\0' && strcmp(wait->digest, reboot->tried) == 0;
+}
+
 bool reboot_is_reload(const struct reboot_wait *wait)
 {
     return wait->reloads > 0 && wait->reloads == wait->count;
@@ -308,7 +317,7 @@ bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
         snprintf(why, ERR_TEXT_MAX, "nothing waits for a reboot");
     else if (allowed->mode == REBOOT_NEVER)
         snprintf(why, ERR_TEXT_MAX, "this node is never rebooted by its agent");
-    else if (strcmp(wait->digest, reboot->tried) == 0)
+    else if (reboot_was_begun(reboot, wait))
         snprintf(why, ERR_TEXT_MAX,
                  "a %s for it was begun already, and it still waits: look at the node%s%.300s",
                  reboot_is_reload(wait) ? "reload" : "reboot",
@@ -335,10 +344,27 @@ enum err_code reboot_begin(struct reboot *reboot, const struct reboot_wait *wait
     memcpy(reboot->tried, wait->digest, sizeof(reboot->tried));
     reboot->approved[0] = '\0'; /* it was for this one */
     reboot->failed[0] = '\0';
+    if (!reboot_is_reload(wait))
+        reboot->down_us = reboot->clock->wall_us(reboot->clock);
     enum err_code code = save(reboot, err);
     if (code != ERR_OK)
         *reboot = before;
     return code;
+}
+
+/* A wall clock that was set back counts as if no time had passed. */
+int64_t reboot_down_ns(const struct reboot *reboot)
+{
+    int64_t past_us = reboot->clock->wall_us(reboot->clock) - reboot->down_us;
+    if (reboot->down_us == 0 || past_us >= REBOOT_DOWN_NS / 1000)
+        return 0;
+    return past_us < 0 ? REBOOT_DOWN_NS : REBOOT_DOWN_NS - past_us * 1000;
+}
+
+void reboot_stays_up(struct reboot *reboot)
+{
+    reboot->down_us = 0;
+    save_or_log(reboot, "that the node stays up");
 }
 
 void reboot_reloaded(struct reboot *reboot, const struct err *why)

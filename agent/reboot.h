@@ -6,7 +6,7 @@
  *
  * STATE_DIR/reboot.json, on disk before a reboot or a reload is begun:
  *   {"version":1,"node","boot"?,"owed"?:DIGEST,"begun_us":[T,...],"tried"?:DIGEST,
- *    "approved"?:DIGEST,"reloads"?:[{"device","digest"},...]}
+ *    "approved"?:DIGEST,"down_us"?:T,"reloads"?:[{"device","digest"},...]}
  *
  * When nothing waits but devices that need their driver reloaded, just these are reloaded; a boot
  * does that too. Both have the same consent and the same limits, and count as one thing begun.
@@ -30,7 +30,8 @@
 #define REBOOT_KNOB        "host.modparam" /* the kind that the node shows both values of */
 #define REBOOTS_A_DAY      1               /* unless told otherwise */
 #define REBOOTS_A_DAY_MAX  10
-#define REBOOT_RELOADS_MAX 32 /* devices; what more of them need waits for a boot */
+#define REBOOT_RELOADS_MAX 32               /* devices; what more of them need waits for a boot */
+#define REBOOT_DOWN_NS     (600 * NS_PER_S) /* a node that was to go down and did not, stays up */
 #define REBOOT_DAY_US      INT64_C(86400000000)
 #define REBOOT_DAY_MIN     1440 /* minutes */
 
@@ -71,6 +72,7 @@ struct reboot {
     int64_t begun_us[REBOOTS_A_DAY_MAX]; /* the last ones, oldest first; 0 = none */
     char tried[DIGEST_TEXT_MAX];         /* what the last one was for; "" = none */
     char approved[DIGEST_TEXT_MAX];      /* what one may be begun for; "" = none */
+    int64_t down_us; /* when this boot was to be ended; 0 = it was not, or that failed */
 };
 
 /* The borrowed members and the rules are set by the caller. No file is fine; one that does not read
@@ -95,6 +97,8 @@ ERR_MUST_CHECK enum err_code reboot_waits(const struct reboot *reboot, const str
 ERR_MUST_CHECK enum err_code reboot_approve(struct reboot *reboot, const char *digest,
                                             struct err *err);
 bool reboot_is_approved(const struct reboot *reboot, const struct reboot_wait *wait);
+/* One was begun for just this: no other one is. */
+bool reboot_was_begun(const struct reboot *reboot, const struct reboot_wait *wait);
 
 /* A wall clock that was set back stands before what was begun, which would count until it is there
  * again: it counts as begun now. Errors are logged. */
@@ -106,6 +110,12 @@ bool reboot_is_due(const struct reboot *reboot, const struct reboot_wait *wait,
 /* It begins; durable when it returns ERR_OK, and only then the node may be rebooted. */
 ERR_MUST_CHECK enum err_code reboot_begin(struct reboot *reboot, const struct reboot_wait *wait,
                                           struct err *err);
+
+/* How long from now on the node may still be on its way down, at most REBOOT_DOWN_NS; 0 = it is
+ * not. An agent that was killed behind the command knows it too. */
+int64_t reboot_down_ns(const struct reboot *reboot);
+/* The command failed: the node stays up. Errors are logged. */
+void reboot_stays_up(struct reboot *reboot);
 
 /* Whether reloads are all that waits. */
 bool reboot_is_reload(const struct reboot_wait *wait);

@@ -100,6 +100,19 @@ static bool is_still_due(struct agent *agent, const struct reboot_wait *asked)
            strcmp(now.digest, asked->digest) == 0 && reboot_is_due(&agent->reboot, &now, why);
 }
 
+static void goes_down(struct agent *agent)
+{
+    int64_t left_ns = reboot_down_ns(&agent->reboot);
+    if (left_ns > 0)
+        agent->down_until_ns = agent->clock->mono_ns(agent->clock) + left_ns;
+}
+
+static void stays_up(struct agent *agent)
+{
+    agent->down_until_ns = 0;
+    reboot_stays_up(&agent->reboot);
+}
+
 static void on_users(struct agent *agent, const struct job *job)
 {
     char why[ERR_TEXT_MAX];
@@ -124,7 +137,7 @@ static void on_users(struct agent *agent, const struct job *job)
         struct job next = *job;
         next.kind = JOB_REBOOT;
         say(agent, &job->wait, "the node is rebooted now");
-        agent->down_until_ns = agent->clock->mono_ns(agent->clock) + AGENT_DOWN_NS;
+        goes_down(agent);
         start(agent, &next);
     }
 }
@@ -158,7 +171,7 @@ static void on_reloaded(struct agent *agent, struct job *job)
 
 static void not_rebooted(struct agent *agent, const struct err *why)
 {
-    agent->down_until_ns = 0;
+    stays_up(agent);
     log_error("agent", "node %s: it was not rebooted: %s", agent->node, why->text);
 }
 
@@ -193,7 +206,7 @@ static void start(struct agent *agent, const struct job *like)
     if (like->kind == JOB_RELOAD)
         let_go(agent);
     if (like->kind == JOB_REBOOT)
-        agent->down_until_ns = 0;
+        stays_up(agent);
 }
 
 static void start_asking(struct agent *agent, const struct reboot_wait *wait)
@@ -222,10 +235,15 @@ static enum err_code look(struct agent *agent, struct reboot_wait *out, struct e
     return code != ERR_OK ? code : reboot_waits(&agent->reboot, part, &state, out, err);
 }
 
-/* The node is what a final plan wants, and no firmware is under way. */
+static bool is_going_down(const struct agent *agent)
+{
+    return agent->clock->mono_ns(agent->clock) < agent->down_until_ns;
+}
+
+/* The node is what a final plan wants, no firmware is under way, and it does not go down yet. */
 bool agent_reboot_is_free(const struct agent *agent)
 {
-    return reconcile_standing(agent->reconcile) != NULL &&
+    return !is_going_down(agent) && reconcile_standing(agent->reconcile) != NULL &&
            reconcile_latest(agent->reconcile) == NULL && reconcile_left_ns(agent->reconcile) < 0 &&
            agent->failures == 0 && !agent->held &&
            (agent->flash == NULL || !flash_is_busy(agent->flash));
@@ -258,7 +276,7 @@ void agent_reboot_look(struct agent *agent)
 
 bool agent_reboot_is_busy(const struct agent *agent, char why[ERR_TEXT_MAX])
 {
-    bool down = agent->clock->mono_ns(agent->clock) < agent->down_until_ns;
+    bool down = is_going_down(agent);
     if (agent->reloading[0] != '\0')
         snprintf(why, ERR_TEXT_MAX, "the driver of %s is reloaded", agent->reloading);
     else if (down)
@@ -291,7 +309,8 @@ void agent_reboot_approve(struct agent *agent, const char *digest)
 enum err_code agent_reboot_tell(const struct agent *agent, json_t *inventory, struct err *err)
 {
     const struct reboot_wait *wait = &agent->reboot_wait;
-    struct inventory_reboot told = {.approved = reboot_is_approved(&agent->reboot, wait)};
+    struct inventory_reboot told = {.approved = reboot_is_approved(&agent->reboot, wait),
+                                    .begun = reboot_was_begun(&agent->reboot, wait)};
     if (wait->count == 0)
         return ERR_OK;
     told.count = wait->count > INT32_MAX ? INT32_MAX : (int)wait->count;
@@ -315,5 +334,10 @@ enum err_code agent_reboot_init(struct agent *agent, const struct agent_config *
                                     .clock = agent->clock,
                                     .rules = config->reboot->rules};
     enum err_code code = reboot_load(&agent->reboot, err);
-    return code != ERR_OK ? code : worker_new(agent->loop, &agent->reboot_worker, err);
+    if (code != ERR_OK)
+        return code;
+    goes_down(agent);
+    if (is_going_down(agent))
+        log_info("agent", "node %s: its reboot was begun already", agent->node);
+    return worker_new(agent->loop, &agent->reboot_worker, err);
 }

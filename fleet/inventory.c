@@ -122,7 +122,8 @@ json_t *inventory_reboot_to_json(const struct inventory_reboot *reboot)
     if (object == NULL || !write_text(object, "digest", reboot->digest) ||
         !write_member(object, "count", json_integer(reboot->count)) ||
         !write_text(object, "first", reboot->first) || !write_text(object, "why", reboot->why) ||
-        !write_member(object, "approved", json_boolean(reboot->approved)))
+        !write_member(object, "approved", json_boolean(reboot->approved)) ||
+        (reboot->begun && !write_member(object, "begun", json_true())))
         return NULL;
     return GIVE(object);
 }
@@ -140,6 +141,7 @@ static void reboot_from_json(struct json_reader *r, struct inventory_reboot *out
     read_text(&sub, "first", true, 1, out->first, sizeof(out->first));
     read_text(&sub, "why", false, 1, out->why, sizeof(out->why));
     json_reader_bool(&sub, "approved", true, &out->approved);
+    json_reader_bool(&sub, "begun", false, &out->begun);
     json_reader_end(&sub);
     out->count = (int)count;
 }

@@ -144,6 +144,7 @@ struct inventory_reboot {
     char first[INVENTORY_TEXT_MAX];
     char why[INVENTORY_WHY_SIZE]; /* the node is not rebooted yet; "" = not told */
     bool approved;                /* an operator's approval of just this has reached the agent */
+    bool begun; /* one was begun for just this and did not bring it: no other is */
 };
 
 struct inventory {

@@ -72,6 +72,12 @@ static enum err_code choose(struct attempt_task *at, const struct world_node *no
                            "what waits for a reboot of node '%s' is %s now, %d settings, the first "
                            "is %s: look at it and approve it anew",
                            at->node, waits->digest, waits->count, waits->first);
+    if (waits->begun)
+        return task_refuse(
+            &at->base, 409, "reboot-begun", err,
+            "a reboot or reload of node '%s' for just this was begun already, and no "
+            "other one will be: %s",
+            at->node, waits->why[0] != '\0' ? waits->why : "look at the node");
     memcpy(at->digest, waits->digest, sizeof(at->digest));
     return ERR_OK;
 }

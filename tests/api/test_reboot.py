@@ -70,6 +70,20 @@ def an_approval_comes_with_the_plan(tap, server):
     tap.equal([(r["subject"], r["reason"]) for r in rows], [("node/n1", "drained")], "and the audit log")
 
 
+def what_was_begun_is_not_approved_again(tap, server):
+    agent, _ = fixture(server)
+    agent.report(reboot={**waits(DIGEST), "begun": True, "why": "begun already: look at the node"})
+    planned(server, "n1")
+    tap.ok(node(server)["reboot"]["begun"], "the node shows that one was begun")
+    answer = reboot(server)
+    tap.ok(answer.status == 409 and answer.json["code"] == "reboot-begun" and
+           "look at the node" in answer.json["detail"], "no other one is, so none is approved", answer)
+    tap.status(agent.fetch(), 204, "and the agent hears nothing")
+    agent.report(reboot={**waits(OTHER), "begun": False})
+    planned(server, "n1")
+    tap.status(reboot(server), 200, "for something else it can be")
+
+
 def an_approval_ends(tap, server):
     agent, _ = fixture(server)
     must(agent.receipt(), 201)
@@ -104,4 +118,4 @@ def an_approval_ends(tap, server):
 
 
 if __name__ == "__main__":
-    run([what_waits_is_shown, an_approval_comes_with_the_plan, an_approval_ends])
+    run([what_waits_is_shown, an_approval_comes_with_the_plan, what_was_begun_is_not_approved_again, an_approval_ends])

@@ -73,6 +73,35 @@ static void begin(struct fixture *f, const char *digest)
     assert_ok(reboot_begin(&f->reboot, &wait, &err));
 }
 
+/* An agent that was killed behind the command must not begin to write firmware. */
+static void a_node_that_goes_down_is_known_to_the_next_agent(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = ERR_INIT;
+    struct reboot_wait reload = waits_for("d2");
+    open_fixture(f, "a", always);
+    assert_int_equal(reboot_down_ns(&f->reboot), 0);
+    reload.reloads = reload.count;
+    assert_ok(reboot_begin(&f->reboot, &reload, &err));
+    assert_int_equal(reboot_down_ns(&f->reboot), 0);
+    begin(f, "d1");
+    open_fixture(f, "a", always);
+    assert_int_equal(reboot_down_ns(&f->reboot), REBOOT_DOWN_NS);
+    clock_fake_init(&f->clock, NOON_US + 599000000);
+    assert_int_equal(reboot_down_ns(&f->reboot), NS_PER_S);
+    clock_fake_init(&f->clock, NOON_US - HOUR_US);
+    assert_int_equal(reboot_down_ns(&f->reboot), REBOOT_DOWN_NS);
+    clock_fake_init(&f->clock, NOON_US + 600000000);
+    assert_int_equal(reboot_down_ns(&f->reboot), 0);
+    clock_fake_init(&f->clock, NOON_US);
+    open_fixture(f, "b", always);
+    assert_int_equal(reboot_down_ns(&f->reboot), 0);
+    begin(f, "d3");
+    reboot_stays_up(&f->reboot);
+    open_fixture(f, "b", always);
+    assert_int_equal(reboot_down_ns(&f->reboot), 0);
+}
+
 static void a_window_has_ends(void **state)
 {
     struct fixture *f = *state;
@@ -759,6 +788,7 @@ static void a_device_that_is_gone_waits_for_no_reload(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_node_that_goes_down_is_known_to_the_next_agent),
         TEST(a_window_has_ends),
         TEST(what_is_no_window_is_refused),
         TEST(who_may_not_is_never_due),
