@@ -103,9 +103,16 @@ struct campaign {
 
 void campaign_id(int64_t number, char out[CAMPAIGN_ID_SIZE]);
 bool campaign_id_parse(const char *text, int64_t *out);
-/* "c-7-12": of campaign c-7, the twelfth device. */
-void campaign_task_id(int64_t number, size_t index, char out[NAME_SIZE]);
-bool campaign_task_parse(const char *text, int64_t *out_number, size_t *out_index);
+/* "c-7-12-62c2b9c0e5d40": of campaign c-7, the twelfth device; and when the campaign was made, in
+ * hex: a server that was restored from a backup gives its number to another one, and agents know
+ * tasks by their ids. */
+struct campaign_task_name {
+    int64_t number;
+    size_t index;
+    int64_t created_us;
+};
+void campaign_task_id(const struct campaign_task_name *name, char out[NAME_SIZE]);
+bool campaign_task_parse(const char *text, struct campaign_task_name *out);
 
 /* A draft of `count` sorted devices with node, device, psid, from and running set; those that run
  * the image's version are `unchanged`, the others get waves. Copies all. */

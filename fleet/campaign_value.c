@@ -31,24 +31,28 @@ bool campaign_id_parse(const char *text, int64_t *out)
     return true;
 }
 
-void campaign_task_id(int64_t number, size_t index, char out[NAME_SIZE])
+void campaign_task_id(const struct campaign_task_name *name, char out[NAME_SIZE])
 {
-    snprintf(out, NAME_SIZE, "c-%lld-%zu", (long long)number, index + 1);
+    snprintf(out, NAME_SIZE, "c-%lld-%zu-%llx", (long long)name->number, name->index + 1,
+             (unsigned long long)name->created_us);
 }
 
-bool campaign_task_parse(const char *text, int64_t *out_number, size_t *out_index)
+bool campaign_task_parse(const char *text, struct campaign_task_name *out)
 {
     char again[NAME_SIZE];
     long long number = 0;
     unsigned long index = 0;
-    if (strlen(text) >= CAMPAIGN_ID_SIZE || sscanf(text, "c-%lld-%lu", &number, &index) != 2 ||
-        number < 1 || index < 1 || index > CAMPAIGN_DEVICES_MAX)
+    unsigned long long created_us = 0;
+    if (strlen(text) >= NAME_SIZE ||
+        sscanf(text, "c-%lld-%lu-%llx", &number, &index, &created_us) != 3 || number < 1 ||
+        index < 1 || index > CAMPAIGN_DEVICES_MAX || created_us > INT64_MAX)
         return false;
-    campaign_task_id(number, index - 1, again);
+    const struct campaign_task_name name = {
+        .number = number, .index = index - 1, .created_us = (int64_t)created_us};
+    campaign_task_id(&name, again);
     if (strcmp(again, text) != 0)
         return false;
-    *out_number = number;
-    *out_index = index - 1;
+    *out = name;
     return true;
 }
 
@@ -185,7 +189,9 @@ void campaign_task(const struct campaign *c, size_t index, struct flash_task *ou
                                .drain_timeout_s = (int)(c->settings.drain_timeout_ns / NS_PER_S),
                                .deadline_s = (int)(c->settings.deadline_ns / NS_PER_S),
                                .cancelled = device->cancel};
-    campaign_task_id(c->number, index, out->id);
+    const struct campaign_task_name name = {
+        .number = c->number, .index = index, .created_us = c->created_us};
+    campaign_task_id(&name, out->id);
     campaign_id(c->number, out->campaign);
     text_copy(out->device, sizeof(out->device), device->device);
     text_copy(out->from_version, sizeof(out->from_version), device->from);

@@ -373,13 +373,20 @@ void api_campaigns_list(struct request *request)
         page_submit(page);
 }
 
+struct devices_page {
+    struct page *page;
+    int64_t number, created_us; /* of their campaign */
+};
+
 static bool on_device(void *arg, const struct db_campaign_device *row)
 {
-    struct page *page = arg;
+    const struct devices_page *of = arg;
+    const struct campaign_task_name name = {
+        .number = of->number, .index = (size_t)row->place - 1, .created_us = of->created_us};
     static const char *const shown[] = {"psid", "from", "running", "stored", "percent", "problem"};
     char task[NAME_SIZE];
     OWN(json) json_t *body = json_loads(row->body, 0, NULL);
-    campaign_task_id(strtoll(page->subject, NULL, 10), (size_t)row->place - 1, task);
+    campaign_task_id(&name, task);
     json_t *item = json_pack("{ss, ss, ss, sI, ss}", "task", task, "node", row->node, "device",
                              row->device, "wave", (json_int_t)row->wave + 1, "state", row->state);
     for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
@@ -387,23 +394,22 @@ static bool on_device(void *arg, const struct db_campaign_device *row)
             json_object_set(item, shown[i], json_object_get(body, shown[i]));
     if (json_is_true(json_object_get(body, "cancel")))
         json_object_set_new(item, "cancel", json_true());
-    return page_add(page, item, "%lld", (long long)row->place);
+    return page_add(of->page, item, "%lld", (long long)row->place);
 }
 
 static bool on_found(void *arg, const struct db_campaign *row)
 {
-    (void)arg;
-    (void)row;
+    ((struct devices_page *)arg)->created_us = row->created_us;
     return false;
 }
 
 static enum err_code read_devices(struct db_ro *ro, struct page *page, struct err *err)
 {
-    int64_t number = strtoll(page->subject, NULL, 10);
-    enum err_code code = campaign_get(ro, number, on_found, NULL, err);
+    struct devices_page of = {.page = page, .number = strtoll(page->subject, NULL, 10)};
+    enum err_code code = campaign_get(ro, of.number, on_found, &of, err);
     return code != ERR_OK ? code
-                          : campaign_device_list(ro, number, page->after_number, page_limit(page),
-                                                 on_device, page, err);
+                          : campaign_device_list(ro, of.number, page->after_number,
+                                                 page_limit(page), on_device, &of, err);
 }
 
 void api_campaign_devices(struct request *request)

@@ -58,8 +58,7 @@ void api_flash_task(struct request *request)
 struct report_task {
     struct task base;
     char node[NAME_SIZE];
-    int64_t number;
-    size_t index;
+    struct campaign_task_name name;
     struct flash_report report;
     bool new;
     struct campaign_change change;
@@ -84,13 +83,13 @@ static enum err_code begin_report(struct report_task *rt, struct db_tx *tx, stru
 {
     struct app *app = rt->base.app;
     struct err absent = ERR_INIT;
-    const struct campaign *active = campaigns_get(app->world, rt->number);
+    const struct campaign *active = campaigns_get(app->world, rt->name.number);
     enum err_code code;
     rt->change = (struct campaign_change){.app = app};
     if (active != NULL)
         code = campaign_copy(active, &rt->change.copy, &absent);
     else
-        code = campaign_load(db_tx_ro(tx), rt->number, app->clock->mono_ns(app->clock),
+        code = campaign_load(db_tx_ro(tx), rt->name.number, app->clock->mono_ns(app->clock),
                              &rt->change.copy, &absent);
     if (code == ERR_NOT_FOUND)
         return no_task(rt, err);
@@ -99,7 +98,8 @@ static enum err_code begin_report(struct report_task *rt, struct db_tx *tx, stru
         return code;
     }
     const struct campaign *c = rt->change.copy;
-    if (rt->index >= c->device_count || strcmp(c->devices[rt->index].node, rt->node) != 0)
+    if (c->created_us != rt->name.created_us || rt->name.index >= c->device_count ||
+        strcmp(c->devices[rt->name.index].node, rt->node) != 0)
         return no_task(rt, err);
     return ERR_OK;
 }
@@ -114,14 +114,14 @@ static enum err_code run_report(struct db_tx *tx, struct task *task, struct err 
     if (code != ERR_OK)
         return code;
     struct campaign_change *change = &rt->change;
-    rt->new = campaign_report(change->copy, rt->index, &rt->report, &now, &change->actions);
+    rt->new = campaign_report(change->copy, rt->name.index, &rt->report, &now, &change->actions);
     if (rt->new) {
         campaign_change_step(change);
         code = campaign_change_store(change, tx, request_id(task->request), err);
     }
     if (code != ERR_OK)
         return code;
-    const struct campaign_device *device = &change->copy->devices[rt->index];
+    const struct campaign_device *device = &change->copy->devices[rt->name.index];
     task->answer = json_pack("{ss, sb}", "state", campaign_device_state_name(device->state),
                              "cancelled", (int)device->cancel);
     if (task->answer == NULL)
@@ -165,7 +165,7 @@ void api_flash_report(struct request *request)
         request_reply_err(request, &err);
         return;
     }
-    if (!campaign_task_parse(name, &rt->number, &rt->index)) {
+    if (!campaign_task_parse(name, &rt->name)) {
         release_report(&rt->base);
         request_reply_problem(request, 404, "not-found", NULL, NULL, "node '%s' has no task '%s'",
                               request_principal(request)->node, name);

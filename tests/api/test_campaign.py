@@ -2,6 +2,7 @@
 """Firmware campaigns: waves, halts, restarts, hostile agents. The nodes are played here."""
 import hashlib
 import os
+import shutil
 import threading
 import time
 
@@ -264,19 +265,49 @@ def cancelling_stops_what_can_be_stopped(tap, server):
     tap.equal(show(server, draft)["state"], "cancelled", "a draft at once")
 
 
+def a_restored_server_gives_no_task_twice(tap, server):
+    """Numbers of campaigns come again; what agents know of the old ones must not count for the new."""
+    node = nodes_of(server, 1)[0]
+    image = upload(server)
+    server.stop()
+    kept = server.data + ".kept"
+    shutil.copytree(server.data, kept)
+    server.start()
+    name = create(server, image)
+    old = must(node.task(), 200).json
+    node.flash(old, "failed", "flashing")
+    tap.ok(becomes(server, name, "halted"), "a campaign that failed")
+    server.stop()
+    shutil.rmtree(server.data)
+    shutil.move(kept, server.data)
+    server.start()
+    tap.equal(create(server, image), name, "the restored server gives the next one its number")
+    given = node.task(known=old["id"])
+    tap.ok(given.status == 200 and given.json["id"] != old["id"] and given.json["device"] == old["device"],
+           "and the agent that ended the old one's task gets the new one's", given)
+    late = node.report(old["id"], "flashing", outcome="failed", problem="no power")
+    tap.status(late, 404, "what it still says of the old one is of no task")
+    tap.equal(states(server, name), ["offered"], "and nothing has moved")
+    node.flash(given.json)
+    tap.ok(becomes(server, name, "done"), "the new one goes its way")
+
+
 def hostile_agents_change_nothing(tap, server):
     nodes = nodes_of(server, 2)
     name = create(server, upload(server), canary=0, percent=100, max_unavailable=1)
     task = must(nodes[0].task(), 200).json["id"]
+    made = task.rsplit("-", 1)[1]
     stranger = nodes[1]
     for sentence, answer, status, code in (
             ("another node's address", stranger.report(task, "flashing", node="n01"), 403, "wrong-node"),
             ("another node's task", stranger.report(task, "flashing"), 404, "not-found"),
             ("the task of its own device that was not offered",
-             stranger.report(f"{name}-2", "flashing"), 200, None),
-            ("a task that is none", stranger.report("c-99-1", "flashing"), 404, "not-found"),
+             stranger.report(f"{name}-2-{made}", "flashing"), 200, None),
+            ("the task of another campaign that had its number", nodes[0].report(f"{name}-1-1", "flashing"), 404,
+             "not-found"),
+            ("a task that is none", stranger.report("c-99-1-1", "flashing"), 404, "not-found"),
             ("a name that is none", stranger.report("x", "flashing"), 404, "not-found"),
-            ("an index behind the end", stranger.report(f"{name}-99", "flashing"), 404, "not-found"),
+            ("an index behind the end", stranger.report(f"{name}-99-{made}", "flashing"), 404, "not-found"),
             ("a phase that is none", nodes[0].report(task, "sleeping"), 422, "invalid"),
             ("a percentage over 100", nodes[0].report(task, "flashing", percent=101), 422, "invalid"),
             ("a member too many", nodes[0].report(task, "flashing", force=True), 422, "invalid"),
@@ -485,7 +516,7 @@ def many_devices_in_one_campaign(tap, server):
 
 run([a_dry_run_shows_what_it_would_do, a_campaign_goes_through_the_fleet,
      one_plane_of_a_node_at_a_time, a_failing_device_halts_it, a_reset_that_is_pending_is_shown,
-     cancelling_stops_what_can_be_stopped, hostile_agents_change_nothing,
+     cancelling_stops_what_can_be_stopped, a_restored_server_gives_no_task_twice, hostile_agents_change_nothing,
      a_restart_in_the_middle_loses_nothing, a_node_that_vanishes_halts_it,
      a_node_made_anew_has_no_task_of_the_old_one, a_node_remade_while_at_work_is_lost_to_it,
      a_node_that_was_lost_twice_is_told_of_the_newer, what_a_node_says_in_other_letters_is_told,

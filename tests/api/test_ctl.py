@@ -361,8 +361,9 @@ def campaigns_are_steered(tap, server):
     tap.ok(listed.stdout.startswith("c-1,running,solar_rdma,2.2.0,1,"), "listed", listed)
     rows = ctl("campaign", "devices", "c-1", "-o", "csv")
     tap.ok(rows.stdout.splitlines()[1].startswith("n1,solar_rdma.0,1,offered,"), "its devices", rows)
-    server.call("POST", "/v1/nodes/n1/flash/c-1-1:report",
-                {"version": 1, "task": "c-1-1", "phase": "flashing", "outcome": "failed",
+    task = must(server.get("/v1/firmware/campaigns/c-1/devices"), 200).json["items"][0]["task"]
+    server.call("POST", f"/v1/nodes/n1/flash/{task}:report",
+                {"version": 1, "task": task, "phase": "flashing", "outcome": "failed",
                  "problem": "no power", "at_us": 1}, token=agent.token)
     halted = ctl("campaign", "watch", "c-1", "--interval", "1s", "-o", "jsonl")
     tap.ok(halted.returncode == REFUSED and json.loads(halted.stdout)["state"] == "halted",

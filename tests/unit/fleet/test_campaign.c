@@ -641,24 +641,29 @@ static void a_task_is_what_the_contract_says(void **state)
 {
     struct err err = ERR_INIT;
     struct flash_task task, read;
-    int64_t number;
-    size_t index;
+    struct campaign_task_name name;
     (void)state;
     begin();
+    c->created_us = 0x62c2b9c0e5d40;
     snprintf(c->image.sha256, sizeof(c->image.sha256), "%064d", 7);
     campaign_task(c, 3, &task);
-    assert_string_equal(task.id, "c-7-4");
+    assert_string_equal(task.id, "c-7-4-62c2b9c0e5d40");
     OWN(json) json_t *document = flash_task_to_json(&task);
     assert_ok(flash_task_from_json(document, &read, &err));
     assert_string_equal(read.campaign, "c-7");
     assert_string_equal(read.device, "b");
     assert_string_equal(read.from_version, "1.0.0");
     assert_int_equal(read.drain_timeout_s, 30);
-    assert_true(campaign_task_parse("c-7-4", &number, &index) && number == 7 && index == 3);
-    static const char *const wrong[] = {"c-7", "c-7-0",  "c-07-1",   "c-7-4x", "r-7-4",
-                                        "",    "c--7-4", "c-7-4097", "c-7--1", " c-7-4"};
+    assert_true(campaign_task_parse(task.id, &name) && name.number == 7 && name.index == 3 &&
+                name.created_us == c->created_us);
+    static const char *const wrong[] = {
+        "c-7",        "c-7-4",     "c-7-0-1",  "c-07-1-1",
+        "c-7-4x-1",   "r-7-4-1",   "",         "c--7-4-1",
+        "c-7-4097-1", "c-7--1-1",  " c-7-4-1", "c-7-4-",
+        "c-7-4-01",   "c-7-4-0x1", "c-7-4-A",  "c-7-4-8000000000000000",
+        "c-7-4-1 ",   "c-7-4--1"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        assert_false(campaign_task_parse(wrong[i], &number, &index));
+        assert_false(campaign_task_parse(wrong[i], &name));
 }
 
 /* Moves --------------------------------------------------------------------------------------- */
