@@ -275,6 +275,18 @@ static void on_tick(void *arg)
 
 /* From the link -------------------------------------------------------------------------------- */
 
+/* It is followed: a server that was restored from a backup counts anew from there, and who could
+ * play back an old plan would have the server's key. */
+static void mind_generation(const struct agent *agent, const struct plan *plan)
+{
+    const struct plan *stands = reconcile_standing(agent->reconcile);
+    if (stands != NULL && plan->generation < stands->generation)
+        log_warning("agent",
+                    "node %s: the server went back from generation %" PRId64 " to %" PRId64
+                    ": was its store restored?",
+                    agent->node, stands->generation, plan->generation);
+}
+
 static bool on_plan(void *arg, const char *body, size_t len)
 {
     struct agent *agent = arg;
@@ -292,6 +304,7 @@ static bool on_plan(void *arg, const char *body, size_t len)
         return false;
     log_info("agent", "node %s: plan received: generation %" PRId64 ", %zu knobs", agent->node,
              plan->generation, plan->knob_count);
+    mind_generation(agent, plan);
     agent->refused[0] = '\0';
     reconcile_order(agent->reconcile, plan->attempt);
     reconcile_take(agent->reconcile, GIVE(plan));
@@ -450,7 +463,7 @@ enum err_code agent_once(struct agent *agent, struct err *err)
     return code;
 }
 
-enum err_code agent_start(struct agent *agent, struct err *err)
+void agent_start(struct agent *agent)
 {
     agent_check(agent, RECONCILE_START);
     if (agent->link != NULL) {
@@ -471,8 +484,6 @@ enum err_code agent_start(struct agent *agent, struct err *err)
     watch_events(agent);
     agent_reboot_look(agent);
     arm_tick(agent);
-    (void)err; /* a node that cannot be reached by its kernel still talks to its server */
-    return ERR_OK;
 }
 
 void agent_reload(struct agent *agent)

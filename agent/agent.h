@@ -96,8 +96,9 @@ void agent_free(struct agent *agent);
 OWN_DEFINE(agent, struct agent *, agent_free)
 
 /* Settles a journal left behind, re-asserts what stands (or goes back, when its trial is over),
- * then begins to talk and watch. */
-ERR_MUST_CHECK enum err_code agent_start(struct agent *agent, struct err *err);
+ * then begins to talk and watch. What goes wrong is told: a node that cannot be reached by its
+ * kernel still talks to its server. */
+void agent_start(struct agent *agent);
 
 /* The first half of agent_start() alone (--once). ERR_OK: the node is what the plan that stands
  * wants (or there is none); else why not. */

@@ -264,14 +264,24 @@ static enum err_code serve(struct serving *serving, struct err *err)
     enum err_code code = listen_to_signals(serving, err);
     if (code == ERR_OK)
         code = loop_timer_new(serving->loop, on_watchdog, serving, &serving->watchdog, err);
-    if (code == ERR_OK)
-        code = agent_start(serving->agent, err);
     if (code != ERR_OK)
         return code;
+    agent_start(serving->agent);
     if (serving->watchdog_ns > 0)
         loop_timer_set(serving->watchdog, 0);
     tell("READY=1");
     return loop_run(serving->loop, err);
+}
+
+/* A certificate that cannot be read is no reason to leave the node without its plan after a boot:
+ * who starts the agent again tries the way to the server again. */
+static enum err_code without_way(struct agent *agent, const struct err *why, struct err *err)
+{
+    struct err left = ERR_INIT;
+    if (agent_once(agent, &left) != ERR_OK)
+        log_error("agent", "%s", left.text);
+    *err = *why;
+    return err->code;
 }
 
 static enum err_code run(const struct agent_options *options, struct err *err)
@@ -299,19 +309,16 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         code = loop_new(&loop, err);
     if (code == ERR_OK)
         code = make_provider(options, GIVE(lldp), &dp, err);
-    if (code == ERR_OK)
-        code = make_link(options, loop, &way, &link, err);
+    struct err away = ERR_INIT;
     if (code == ERR_OK)
         code = make_flasher(options, dp, starter, &flasher, err);
     if (code == ERR_OK)
         code = make_flasher(options, dp, starter, &reloader, err);
     if (code == ERR_OK)
         code = make_counters(options, &counters, err);
-    if (code != ERR_OK) {
-        if (link != NULL)
-            link->ops->free(link);
+    if (code != ERR_OK)
         return code;
-    }
+    bool has_way = make_link(options, loop, &way, &link, &away) == ERR_OK;
     make_exporter(options, &exporter);
     struct agent_reboot reboot;
     /* To the end of the process: a reload that was given up when the agent ended still has it. */
@@ -339,6 +346,8 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         return code;
     if (options->once)
         return agent_once(agent, err);
+    if (!has_way)
+        return without_way(agent, &away, err);
     OWN(solar_shares) struct solar_shares *shares = NULL;
     make_shares(options, &shares);
     OWN(solar_keys) struct solar_keys *keys = NULL;

@@ -121,7 +121,9 @@ static enum err_code add_member(struct fleet *fleet, int index, const char *serv
         code = link_http_new(fleet->loop, member->client, &http, &link, err);
     if (code == ERR_OK)
         code = agent_new(fleet->loop, &config, member->dp, link, &member->agent, err);
-    return code == ERR_OK ? agent_start(member->agent, err) : code;
+    if (code == ERR_OK)
+        agent_start(member->agent);
+    return code;
 }
 
 static enum err_code add_members(struct fleet *fleet, const char *server, const char *tokens_path,
