@@ -337,7 +337,7 @@ void netsim_on_flow_event(struct netsim *sim, const struct heap_event *event)
         }
         arm_timer(sim, index);
     } else if (event->what == NETSIM_READY) {
-        if (flow->ready_ns * 1000 <= event->at_ps)
+        if (flow->ready_ns <= event->at_ps / 1000)
             flow->ready_ns = INT64_MAX;
         wake(sim, index);
     } else if (event->what == NETSIM_ACK) {
