@@ -158,6 +158,7 @@ export const operations = {
   "rollout.wrong.selector": "Write labels, as in: rack=a",
   "rollout.wrong.nodes": "Choose a node.",
   "rollout.preview": "Would take {n} nodes",
+  "rollout.conflict": "Somebody else changed the settings in between",
   "rollout.policy": "How changes reach nodes",
   "rollout.modeLabel": "Mode",
   "rollout.mode.direct": "Directly: each change goes to every node at once.",

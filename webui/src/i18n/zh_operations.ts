@@ -159,6 +159,7 @@ export const operationsZh: Record<keyof typeof operations, string> = {
   "rollout.wrong.selector": "请填写标签，例如：rack=a",
   "rollout.wrong.nodes": "请选择节点。",
   "rollout.preview": "将下发到 {n} 个节点",
+  "rollout.conflict": "期间有他人修改了设置",
   "rollout.policy": "变更如何到达节点",
   "rollout.modeLabel": "模式",
   "rollout.mode.direct": "直接：每次变更立即下发到所有节点。",

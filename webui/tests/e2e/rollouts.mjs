@@ -24,6 +24,23 @@ try {
 
   await goTo(admin, "/rollouts", "Rollouts");
   await admin.getByText("Directly: each change goes").waitFor();
+  await test("settings that somebody else changed in between are shown three ways and not lost", async () => {
+    await admin.route("**/v1/rollout-policy", async (route) => {
+      if (route.request().method() !== "PUT") return route.continue();
+      const now = await call("GET", "/v1/rollout-policy");
+      equal((await call("PUT", "/v1/rollout-policy", { ...now.json, soak: "2s" }, now.etag === null ? { "If-None-Match": "*" } : { "If-Match": now.etag })).status < 300, true, "theirs");
+      return route.continue();
+    });
+    await admin.getByLabel("Mode").selectOption("staged");
+    await admin.getByRole("button", { name: "Save" }).click();
+    const table = admin.getByRole("table", { name: "Somebody else changed the settings in between" });
+    await table.getByRole("row", { name: /\/soak/ }).getByText("2s").waitFor();
+    await table.getByRole("row", { name: /\/mode/ }).getByText("staged").waitFor();
+    equal((await call("GET", "/v1/rollout-policy")).json.mode, "direct", "nothing was overwritten");
+    await admin.unrouteAll();
+    await admin.getByLabel("Mode").selectOption("direct");
+  });
+  await inspect(admin, "rollouts-conflict");
   await test("the mode is set to staged, and stands there at once", async () => {
     await admin.getByLabel("Mode").selectOption("staged");
     await admin.getByRole("button", { name: "Save" }).click();
