@@ -7,8 +7,10 @@
 #define DEAD_PARTS 8
 /* A peer that owes nothing may be busy with something else for so many of these times. */
 #define IDLE_DEADS 6
-/* Who may send, wants to and is silent for so long, leaves the line to others meanwhile. */
-#define REST_NS INT64_C(100000000)
+/* Who may send, wants to and is silent for so long, leaves the line to others meanwhile. Shorter
+ * would be the time that a process waits for a busy core: who is rested for that falls behind its
+ * weight. */
+#define REST_NS INT64_C(1000000000)
 
 /* Is there anything that the peer has to do? */
 static bool expects(const struct solar_qp *qp)
