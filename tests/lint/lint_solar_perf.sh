@@ -42,6 +42,29 @@ for policy in none weight limit; do
     many tenants "two tenants end after as many bytes each, policy $policy" \
         ".operations == 70 + 70 and .bytes == 140000 and .difference_percent >= 0" --rate 20 --size 1000 --policy $policy
 done
+timeout 120 "$perf" --time 50 --rounds 1 --tcp --senders 3 --format json incast >"$tmp/out" 2>"$tmp/err" &&
+    [ "$(jq -s 'map(select(.transport == "tcp" and .fairness > 0.2 and .bytes == .operations * 65536)) | length' "$tmp/out")" = 2 ] &&
+    say ok "incast beside TCP" || {
+    sed 's/^/# /' "$tmp/out" "$tmp/err"
+    say "not ok" "incast beside TCP"
+}
+timeout 120 "$perf" --time 50 --rounds 1 --tcp --rate 20 --size 1000 --policy limit --format json tenants >"$tmp/out" 2>"$tmp/err" &&
+    [ "$(jq -s 'map(select(.transport == "tcp" and .bytes == 140000)) | length' "$tmp/out")" = 2 ] &&
+    say ok "tenants beside TCP" || {
+    sed 's/^/# /' "$tmp/out" "$tmp/err"
+    say "not ok" "tenants beside TCP"
+}
+# all-reduce checks its own sums. Sizes are rounded up to a number for each process.
+for way in "--senders 4" "--senders 2 --size 5" "--senders 8 --size 100000" "--ring --senders 2" "--ring --senders 5 --size 1001"; do
+    # shellcheck disable=SC2086
+    timeout 120 "$perf" --time 50 --rounds 2 $way --format json allreduce >"$tmp/out" 2>"$tmp/err"
+    if [ $? = 0 ] && [ "$(jq -s 'map(select(.operations > 0 and .p50_us > 0)) | length' "$tmp/out")" = 3 ]; then
+        say ok "all-reduce adds up: $way"
+    else
+        sed 's/^/# /' "$tmp/out" "$tmp/err"
+        say "not ok" "all-reduce adds up: $way"
+    fi
+done
 timeout 120 "$perf" --time 50 --rounds 1 tenants 2>&1 | grep -q '^median *solar.*%$' &&
     say ok "text ends with the tenants' difference" || say "not ok" "text ends with the tenants' difference"
 timeout 120 "$perf" --time 50 --rounds 2 --format csv --address ::1 write_bw >"$tmp/out" 2>&1
@@ -70,11 +93,26 @@ refuses "a size above the limit is refused" 2 "67108864" --size 67108865 send_la
 refuses "more senders than the limit are refused" 2 "1 to 32" --senders 33 incast
 refuses "as many as the limit are not" 0 "Usage" --senders 32 --help
 refuses "an unknown policy is refused" 2 "none, weight or limit" --policy fair tenants
-refuses "incast over TCP is refused" 1 "without --tcp" --tcp incast
-refuses "tenants over TCP are refused" 1 "without --tcp" --tcp tenants
+refuses "all-reduce over TCP is refused" 1 "leave --tcp out" --tcp allreduce
+refuses "halving needs a power of two" 1 "2, 4, 8" --senders 6 allreduce
+refuses "one process reduces nothing" 1 "at least 2" --senders 1 --ring allreduce
 refuses "a server without a key is refused" 1 "key-file" --serve
 echo 12 >"$tmp/short"
 refuses "a key that is too short is refused" 1 "64 hexadecimal" --serve --key-file "$tmp/short"
+
+refuses "a folder of an agent needs a job" 1 "--label" --control "$tmp" write_bw
+refuses "a job needs a folder of an agent" 1 "--control" --label 7 write_bw
+refuses "a job's key is the agent's" 1 "no --key-file" --control "$tmp" --label 7 --key-file "$tmp/short" write_bw
+refuses "without the agent's key nothing opens" 1 "jobs/7" --control "$tmp" --label 7 --time 50 --rounds 1 write_bw
+mkdir -p "$tmp/jobs/7" && chmod 700 "$tmp/jobs/7" && (umask 027 && {
+    echo 'stellar-keys 1'
+    printf '5 ' && head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' && echo
+} >"$tmp/jobs/7/key")
+timeout 60 "$perf" --control "$tmp" --label 7 --time 50 --rounds 1 write_bw >"$tmp/out" 2>&1 &&
+    say ok "two processes of a job meet under the agent's key" || {
+    sed 's/^/# /' "$tmp/out"
+    say "not ok" "two processes of a job meet under the agent's key"
+}
 
 head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$tmp/key"
 head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$tmp/other"
@@ -90,6 +128,7 @@ timeout 60 "$perf" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" --ti
     sed 's/^/# /' "$tmp/out" "$tmp/server"
     say "not ok" "a server of its own serves who has its key"
 }
+refuses "all-reduce between hosts is refused" 1 "of this host" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" allreduce
 refuses "who has another key is not answered" 1 "does not answer" --connect 127.0.0.1 --port "$port" \
     --key-file "$tmp/other" --time 50 --rounds 1 write_bw
 refuses "a client has an address of its own, not the server's" 1 "203.0.113.9" --connect 127.0.0.1 \

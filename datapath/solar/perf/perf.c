@@ -12,8 +12,10 @@
 #define MAGIC 0x534f4c50u
 
 static const char *const names[] = {
-    [PERF_SEND_LAT] = "send_lat", [PERF_WRITE_BW] = "write_bw", [PERF_READ_BW] = "read_bw",
-    [PERF_CPU] = "cpu",           [PERF_INCAST] = "incast",     [PERF_TENANTS] = "tenants",
+    [PERF_SEND_LAT] = "send_lat",   [PERF_WRITE_BW] = "write_bw",
+    [PERF_READ_BW] = "read_bw",     [PERF_CPU] = "cpu",
+    [PERF_INCAST] = "incast",       [PERF_TENANTS] = "tenants",
+    [PERF_ALLREDUCE] = "allreduce",
 };
 
 #define TESTS ((int)(sizeof(names) / sizeof(names[0])))

@@ -22,7 +22,15 @@
 #define PERF_TENANT_A    5  /* flows of tenants, which weigh as many as the other has */
 #define PERF_TENANT_B    2
 
-enum perf_test { PERF_SEND_LAT, PERF_WRITE_BW, PERF_READ_BW, PERF_CPU, PERF_INCAST, PERF_TENANTS };
+enum perf_test {
+    PERF_SEND_LAT,
+    PERF_WRITE_BW,
+    PERF_READ_BW,
+    PERF_CPU,
+    PERF_INCAST,
+    PERF_TENANTS,
+    PERF_ALLREDUCE
+};
 
 /* What two tenants are given: nothing (a flow is a flow), weights so that both weigh the same, or
  * 60 % of the line each as their limit. */
@@ -43,12 +51,15 @@ struct perf_options {
     const char *peer;    /* the server's; NULL = the same */
     uint16_t port;       /* of the server: UDP, and TCP */
     uint8_t key[SOLAR_KEY_SIZE];
+    const char *control; /* folder of the node's agent, whose page and key hold; NULL = by itself */
+    uint32_t label;      /* of the job, with `control`; 0 = labels of its own */
     uint32_t size_bytes;
     int depth, rounds, paths, payload_max;
     int64_t round_ns, spin_ns;
     int64_t rate_bps; /* of the test cpu; the line of tenants */
     int64_t line_bps; /* of the network device; 0 = the library's default */
-    int senders;      /* of incast */
+    int senders;      /* of incast; processes of allreduce */
+    bool ring;        /* allreduce goes round, else by halves */
     enum perf_policy policy;
     /* Of one process of several; 0 and NULL = none. */
     int64_t volume_bytes; /* ends the round, instead of its length */
@@ -99,9 +110,14 @@ ERR_MUST_CHECK enum err_code perf_solar_run(const struct perf_options *options, 
 ERR_MUST_CHECK enum err_code perf_tcp_run(const struct perf_options *options, int64_t *samples,
                                           struct perf_result *out, struct err *err);
 
-/* One round of several processes: incast, tenants. */
-ERR_MUST_CHECK enum err_code perf_many_run(const struct perf_options *options,
+/* One round of several processes: incast, tenants. Over TCP policies are what the sender's pacing
+ * can do: limits, no weights. */
+ERR_MUST_CHECK enum err_code perf_many_run(const struct perf_options *options, bool tcp,
                                            struct perf_result *out, struct err *err);
+
+/* One round of all-reduce over processes of this host; its times are of an all-reduce. */
+ERR_MUST_CHECK enum err_code perf_reduce_run(const struct perf_options *options, int64_t *samples,
+                                             struct perf_result *out, struct err *err);
 
 struct perf_server;
 ERR_MUST_CHECK enum err_code perf_server_new(const struct perf_options *options,
@@ -110,7 +126,8 @@ uint16_t perf_server_port(const struct perf_server *server);
 /* Serves until it is killed; returns only on an error. */
 enum err_code perf_server_run(struct perf_server *server, struct err *err);
 
-/* TCP: a listener at the port, and one client of it, served to its end. */
+/* TCP: a listener at the port, and one client of it, served to its end; of a test of many, aside.
+ */
 ERR_MUST_CHECK enum err_code perf_tcp_listen(const struct perf_options *options, uint16_t port,
                                              int *out_fd, struct err *err);
 void perf_tcp_serve(int listener, int64_t spin_ns);

@@ -9,22 +9,31 @@
 #define LEAST_BYTES 64
 #define CQ_DEPTH    (4 * PERF_DEPTH_MAX * 8)
 
-const struct perf_label perf_labels[PERF_LABELS] = {
+static const struct perf_label own_labels[PERF_LABELS] = {
     {1, 1, PERF_SENDERS_MAX}, {2, PERF_TENANT_B, PERF_TENANT_A}, {3, PERF_TENANT_A, PERF_TENANT_B}};
 
-const struct perf_label *perf_label_of(int weight)
+const struct perf_label *perf_end_label(const struct perf_end *end, int weight)
 {
-    for (int i = 0; i < PERF_LABELS; i++)
-        if (perf_labels[i].weight == weight)
-            return &perf_labels[i];
-    return &perf_labels[0];
+    for (int i = 0; i < end->label_count; i++)
+        if (end->labels[i].weight == weight)
+            return &end->labels[i];
+    return &end->labels[0];
 }
 
+/* A job's share and key are the agent's. */
 static enum err_code set_labels(struct perf_end *end, const struct perf_options *options,
                                 struct err *err)
 {
+    if (options->control != NULL) {
+        end->label_count = 1;
+        end->labels[0] = (struct perf_label){options->label, 1, PERF_SENDERS_MAX};
+        return ERR_OK;
+    }
+    end->label_count = PERF_LABELS;
+    end->epoch = PERF_EPOCH;
+    memcpy(end->labels, own_labels, sizeof(own_labels));
     for (int i = 0; i < PERF_LABELS; i++) {
-        const struct perf_label *l = &perf_labels[i];
+        const struct perf_label *l = &end->labels[i];
         const struct solar_share share = {.weight = l->weight};
         if (solar_key_set(end->context, l->label, PERF_EPOCH, options->key, err) ||
             solar_label_set(end->context, l->label, &share, err))
@@ -44,6 +53,7 @@ enum err_code perf_end_new(const struct perf_options *options, uint16_t port, st
                                         .paths = options->paths,
                                         .payload_max = options->payload_max,
                                         .line_bps = options->line_bps,
+                                        .control = options->control,
                                         .spin_ns = options->spin_ns};
     enum err_code code = solar_context_new(&config, &end->context, err);
     if (code == ERR_OK)
@@ -87,7 +97,7 @@ enum err_code perf_end_qp(struct perf_end *end, uint32_t label, struct solar_qp 
                           struct err *err)
 {
     const struct solar_qp_config config = {.label = label,
-                                           .epoch = PERF_EPOCH,
+                                           .epoch = end->epoch,
                                            .send_cq = end->cq,
                                            .receive_cq = end->cq,
                                            .send_depth = PERF_DEPTH_MAX,

@@ -16,11 +16,12 @@ struct perf_label {
     int accepting; /* queue pairs of a server that wait for clients of it */
 };
 #define PERF_LABELS 3
-extern const struct perf_label perf_labels[PERF_LABELS];
-/* The label of that weight; the first where no label has it. */
-const struct perf_label *perf_label_of(int weight);
 
 struct perf_end {
+    /* Those of solar-perf itself, or the job's alone. */
+    int label_count;
+    struct perf_label labels[PERF_LABELS];
+    uint64_t epoch; /* 0 = the agent's */
     struct solar_context *context;
     struct solar_pd *pd;
     struct solar_cq *cq;
@@ -33,6 +34,8 @@ ERR_MUST_CHECK enum err_code perf_end_new(const struct perf_options *options, ui
                                           struct perf_end **out, struct err *err);
 void perf_end_free(struct perf_end *end);
 OWN_DEFINE(perf_end, struct perf_end *, perf_end_free)
+/* The label of that weight; the first where no label has it. */
+const struct perf_label *perf_end_label(const struct perf_end *end, int weight);
 /* At least a request's and an answer's room. */
 ERR_MUST_CHECK enum err_code perf_end_memory(struct perf_end *end, uint64_t bytes, unsigned access,
                                              struct err *err);

@@ -49,7 +49,7 @@ static void be_tenant(struct perf_options *o, int i)
         o->limit_bps = o->rate_bps / 100 * LIMIT_PERCENT / flows;
 }
 
-static int run_one(const struct perf_options *options, int i, struct many *many)
+static int run_one(const struct perf_options *options, int i, bool tcp, struct many *many)
 {
     struct perf_options own = *options;
     own.gate = &many->gate;
@@ -57,7 +57,10 @@ static int run_one(const struct perf_options *options, int i, struct many *many)
         own.server_pid = 0; /* its CPU is counted once */
     if (options->test == PERF_TENANTS)
         be_tenant(&own, i);
-    return perf_solar_run(&own, NULL, &many->results[i], &many->errs[i]) == ERR_OK ? 0 : 1;
+    return (tcp ? perf_tcp_run : perf_solar_run)(&own, NULL, &many->results[i], &many->errs[i]) ==
+                   ERR_OK
+               ? 0
+               : 1;
 }
 
 /* Waits for all; the first error of one is the round's. */
@@ -103,10 +106,10 @@ static double difference(const struct perf_result *results)
     return first > 0 ? (double)(last - first) * 100 / (double)first : 0;
 }
 
-static struct perf_result total(const struct perf_options *o, const struct perf_result *results,
-                                int count)
+static struct perf_result total(const struct perf_options *o, bool tcp,
+                                const struct perf_result *results, int count)
 {
-    struct perf_result sum = {.tcp = false};
+    struct perf_result sum = {.tcp = tcp};
     for (int i = 0; i < count; i++) {
         const struct perf_result *r = &results[i];
         sum.operations += r->operations;
@@ -124,7 +127,7 @@ static struct perf_result total(const struct perf_options *o, const struct perf_
     return sum;
 }
 
-enum err_code perf_many_run(const struct perf_options *options, struct perf_result *out,
+enum err_code perf_many_run(const struct perf_options *options, bool tcp, struct perf_result *out,
                             struct err *err)
 {
     int count = options->test == PERF_TENANTS ? TENANT_FLOWS : options->senders, started = 0;
@@ -143,7 +146,7 @@ enum err_code perf_many_run(const struct perf_options *options, struct perf_resu
             break;
         if (pids[started] == 0)
             _exit(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent
-                      ? run_one(options, started, many)
+                      ? run_one(options, started, tcp, many)
                       : 1);
     }
     for (int i = 0; started < count && i < started; i++)
@@ -152,6 +155,6 @@ enum err_code perf_many_run(const struct perf_options *options, struct perf_resu
     if (started < count)
         return err_set(err, ERR_LIMIT, "a process for sender %d of %d", started + 1, count);
     if (code == ERR_OK)
-        *out = total(options, many->results, count);
+        *out = total(options, tcp, many->results, count);
     return code;
 }

@@ -9,7 +9,7 @@
 
 static bool is_latency(const struct perf_options *o)
 {
-    return o->test == PERF_SEND_LAT;
+    return o->test == PERF_SEND_LAT || o->test == PERF_ALLREDUCE;
 }
 
 static double gbps(const struct perf_result *r)
@@ -37,10 +37,13 @@ void perf_report_begin(const struct perf_options *o, FILE *out)
               out);
     } else if (o->format == PERF_TEXT) {
         fprintf(out, "%s, %u bytes, %d paths\n", perf_test_name(o->test), o->size_bytes, o->paths);
-        fputs(is_latency(o) ? "round  transport  half round trip, us: min      p50      p99    "
-                              "p99.9      max   pings\n"
-                            : "round  transport    Gbit/s   CPU %  operations   sent again   for "
-                              "nothing",
+        fputs(o->test == PERF_ALLREDUCE
+                  ? "round  transport  an all-reduce, us:  min      p50      p99    p99.9      max "
+                    "  times\n"
+              : is_latency(o) ? "round  transport  half round trip, us: min      p50      p99    "
+                                "p99.9      max   pings\n"
+                              : "round  transport    Gbit/s   CPU %  operations   sent again   for "
+                                "nothing",
               out);
         fputs(o->test == PERF_INCAST    ? "   fairness\n"
               : o->test == PERF_TENANTS ? "   difference\n"
@@ -125,6 +128,7 @@ static double measure(const struct perf_options *o, const struct perf_result *r)
 {
     switch (o->test) {
     case PERF_SEND_LAT:
+    case PERF_ALLREDUCE:
         return (double)r->p50_ns;
     case PERF_CPU:
         return cpu_percent(r);

@@ -94,8 +94,8 @@ static enum err_code accept_label(struct perf_server *s, const struct perf_label
 
 static enum err_code accept_more(struct perf_server *s, struct err *err)
 {
-    for (int i = 0; i < PERF_LABELS; i++)
-        if (accept_label(s, &perf_labels[i], err) != ERR_OK)
+    for (int i = 0; i < s->end->label_count; i++)
+        if (accept_label(s, &s->end->labels[i], err) != ERR_OK)
             return err->code;
     return ERR_OK;
 }

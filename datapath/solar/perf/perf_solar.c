@@ -88,7 +88,9 @@ static bool goes_on(const struct perf_options *options, int64_t begin_ns, int64_
 /* What holds for the label. */
 static enum err_code set_share(struct perf_end *end, const struct perf_options *o, struct err *err)
 {
-    const struct perf_label *label = perf_label_of(o->weight);
+    const struct perf_label *label = perf_end_label(end, o->weight);
+    if (o->control != NULL)
+        return ERR_OK; /* the page says it */
     const struct solar_share share = {
         .weight = label->weight, .limit_bps = o->test == PERF_CPU ? o->rate_bps : o->limit_bps};
     return solar_label_set(end->context, label->label, &share, err);
@@ -142,7 +144,7 @@ enum err_code perf_solar_run(const struct perf_options *options, int64_t *sample
     if (code == ERR_OK)
         code = set_share(end, options, err);
     if (code == ERR_OK)
-        code = perf_end_qp(end, perf_label_of(options->weight)->label, &qp, err);
+        code = perf_end_qp(end, perf_end_label(end, options->weight)->label, &qp, err);
     if (code != ERR_OK)
         return code;
     end->own_qp = qp;

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "datapath/solar/perf/perf.h"
@@ -63,7 +65,7 @@ enum err_code perf_tcp_listen(const struct perf_options *options, uint16_t port,
     if (fd < 0)
         return err_set_errno(err, ERR_IO, errno, "a TCP socket");
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
-        bind(fd, &own.u.any, own.len) != 0 || listen(fd, 4) != 0) {
+        bind(fd, &own.u.any, own.len) != 0 || listen(fd, PERF_SENDERS_MAX) != 0) {
         int cause = errno;
         close(fd);
         return err_set_errno(err, ERR_IO, cause, "listening on TCP port %u", port);
@@ -108,21 +110,60 @@ static void serve_client(int fd, const struct perf_request *r, uint8_t *memory, 
         turn = (turn + 1) % places(r);
 }
 
+struct session {
+    int fd;
+    struct perf_request request;
+    int64_t spin_ns;
+};
+
+static void serve_session(const struct session *s)
+{
+    uint8_t *memory = make_memory(&s->request);
+    if (memory != NULL)
+        serve_client(s->fd, &s->request, memory, s->spin_ns);
+    free(memory);
+    close(s->fd);
+}
+
+static void *serve_one_of_many(void *arg)
+{
+    serve_session(arg);
+    free(arg);
+    return NULL;
+}
+
+/* Clients of a test of many come at a time: each has a thread, which goes with its connection. */
+static void serve_aside(const struct session *session)
+{
+    struct session *own = malloc(sizeof(*own));
+    pthread_t thread;
+    if (own == NULL) {
+        close(session->fd);
+        return;
+    }
+    *own = *session;
+    if (pthread_create(&thread, NULL, serve_one_of_many, own) == 0) {
+        pthread_detach(thread);
+        return;
+    }
+    close(own->fd);
+    free(own);
+}
+
 void perf_tcp_serve(int listener, int64_t spin_ns)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1;
     if (fd < 0)
         return;
     uint8_t text[PERF_REQUEST_SIZE];
-    struct perf_request r;
+    struct session session = {.fd = fd, .spin_ns = spin_ns};
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) == 0 &&
-        read_all(fd, text, sizeof(text), 0) && perf_request_get(text, &r)) {
-        uint8_t *memory = make_memory(&r);
-        if (memory != NULL)
-            serve_client(fd, &r, memory, spin_ns);
-        free(memory);
-    }
-    close(fd);
+        read_all(fd, text, sizeof(text), 0) && perf_request_get(text, &session.request))
+        (session.request.test == PERF_INCAST || session.request.test == PERF_TENANTS
+             ? serve_aside
+             : serve_session)(&session);
+    else
+        close(fd);
 }
 
 static struct perf_request request_of(const struct perf_options *o)
@@ -136,6 +177,25 @@ static enum err_code broke(struct err *err)
     return err_set_errno(err, ERR_IO, errno, "the TCP connection broke");
 }
 
+/* All processes of a round begin together. One that does not come is found by who started it. */
+static void wait_for_others(struct perf_gate *gate)
+{
+    const struct timespec moment = {.tv_nsec = 100000};
+    int64_t from_ns = perf_now_ns();
+    atomic_fetch_add(&gate->ready, 1);
+    while (atomic_load(&gate->ready) < gate->count &&
+           perf_now_ns() - from_ns < SLEEP_MS * INT64_C(1000000))
+        nanosleep(&moment, NULL);
+}
+
+static bool goes_on(const struct perf_options *o, const struct perf_result *r, int64_t took_ns)
+{
+    if (o->test == PERF_SEND_LAT && r->operations >= PERF_SAMPLES_MAX)
+        return false;
+    return o->volume_bytes > 0 ? r->operations * o->size_bytes < o->volume_bytes
+                               : took_ns < o->round_ns;
+}
+
 static enum err_code measure(int fd, const struct perf_options *o, uint8_t *memory,
                              int64_t *samples, struct perf_result *r, struct err *err)
 {
@@ -144,11 +204,12 @@ static enum err_code measure(int fd, const struct perf_options *o, uint8_t *memo
     perf_request_put(&request, text);
     if (!write_all(fd, text, sizeof(text), o->spin_ns) || !read_all(fd, &ready, 1, o->spin_ns))
         return broke(err);
+    if (o->gate != NULL)
+        wait_for_others(o->gate);
     int64_t cpu_ns = perf_cpu_ns(o);
     int64_t begin_ns = perf_now_ns(), from_ns = begin_ns, now_ns = begin_ns;
     bool pings = o->test == PERF_SEND_LAT, reads = o->test == PERF_READ_BW;
-    for (; now_ns - begin_ns < o->round_ns && (!pings || r->operations < PERF_SAMPLES_MAX);
-         from_ns = now_ns) {
+    for (; goes_on(o, r, now_ns - begin_ns); from_ns = now_ns) {
         uint8_t *at = memory + (size_t)r->operations % places(&request) * o->size_bytes;
         if ((!reads && !write_all(fd, at, o->size_bytes, o->spin_ns)) ||
             ((pings || reads) && !read_all(fd, at, o->size_bytes, o->spin_ns)))
@@ -179,7 +240,7 @@ enum err_code perf_tcp_run(const struct perf_options *o, int64_t *samples, struc
     int fd = socket(to.u.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
     if (fd < 0)
         return err_set_errno(err, ERR_IO, errno, "a TCP socket");
-    uint64_t rate = (uint64_t)o->rate_bps / 8;
+    uint64_t rate = (uint64_t)(o->test == PERF_CPU ? o->rate_bps : o->limit_bps) / 8;
     const struct perf_request request = request_of(o);
     uint8_t *memory = make_memory(&request);
     struct perf_result r = {.tcp = true};
@@ -188,8 +249,7 @@ enum err_code perf_tcp_run(const struct perf_options *o, int64_t *samples, struc
         code = err_nomem(err);
     else if (connect(fd, &to.u.any, to.len) != 0 ||
              setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) != 0 ||
-             (o->test == PERF_CPU &&
-              setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)) != 0))
+             (rate > 0 && setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)) != 0))
         code = err_set_errno(err, ERR_IO, errno, "connecting to TCP port %u", o->port);
     else
         code = measure(fd, o, memory, samples, &r, err);

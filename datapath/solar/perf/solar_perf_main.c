@@ -63,6 +63,7 @@ NUMBER(set_spin, spin_ns, 0, 1000000, 1000)
 NUMBER(set_rate, rate_bps, 1, 1000000, 1000000)
 NUMBER(set_line, line_bps, 1, 1000000, 1000000)
 NUMBER(set_senders, senders, 1, PERF_SENDERS_MAX, 1)
+NUMBER(set_label, label, 1, UINT32_MAX, 1)
 NUMBER(set_server_pid, server_pid, 1, INT32_MAX, 1)
 
 static enum err_code read_word(const char *const words[3], const char *text, int *out,
@@ -110,6 +111,7 @@ static enum err_code set_policy(void *target, const char *text, struct err *err)
     }
 
 SWITCH(set_tcp, perf.tcp)
+SWITCH(set_ring, perf.ring)
 SWITCH(set_serve, serve)
 SWITCH(set_help, help)
 SWITCH(set_version, version)
@@ -122,7 +124,8 @@ static const struct option_row rows[] = {
      0},
     {"rate", "MBPS", "of cpu, or the line of tenants, Mbit/s, 1 to 1000000 [1000]", 0, set_rate, 0},
     {"line", "MBPS", "of the network device, Mbit/s, 1 to 1000000 [100000]", 0, set_line, 0},
-    {"senders", "N", "processes of incast, 1 to 32 [8]", 0, set_senders, 0},
+    {"ring", NULL, "allreduce goes round, not by halves", 0, set_ring, 0},
+    {"senders", "N", "processes of incast or allreduce, 1 to 32 [8]", 0, set_senders, 0},
     {"policy", "POLICY", "of tenants: none, weight or limit [weight]", 0, set_policy, 0},
     {"tcp", NULL, "measure TCP too, between the same processes", 0, set_tcp, 0},
     {"format", "FORMAT", "text, json (a line for each result) or csv [text]", 0, set_format, 0},
@@ -140,6 +143,11 @@ static const struct option_row rows[] = {
     {"port", "PORT", "of the server, UDP and TCP [a free one]", 0, set_port, 0},
     {"key-file", "FILE", "the key of both sides: 64 hexadecimal digits", OPTION_TEXT, NULL,
      offsetof(struct settings, key_file)},
+    {"control", "FOLDER",
+     "of the node's agent: what its control page says of --label holds,\nunder the key that it "
+     "gives that job",
+     OPTION_TEXT, NULL, offsetof(struct settings, perf.control)},
+    {"label", "LABEL", "of the job, with --control", 0, set_label, 0},
     {"version", NULL, "print the version", OPTION_LINE_ONLY, set_version, 0},
     {"help", NULL, "print this text", OPTION_LINE_ONLY, set_help, 0},
 };
@@ -148,11 +156,13 @@ static const struct option_row rows[] = {
 
 static void print_help(FILE *out)
 {
-    fputs("Usage: solar-perf [options] send_lat | write_bw | read_bw | cpu | incast | tenants\n"
+    fputs("Usage: solar-perf [options] send_lat | write_bw | read_bw | cpu | incast | tenants |\n"
+          "                            allreduce\n"
           "       solar-perf --serve --key-file FILE [options]\n"
           "Measures libsolar: half the round trip of messages, the bandwidth of writes or reads,\n"
           "the CPU that both sides take at a fixed rate, many senders to one, or two tenants with\n"
-          "unlike numbers of flows. Without --connect the server is a process of this host,\n"
+          "unlike numbers of flows; or the time that processes of this host take to add up what "
+          "all have.\nWithout --connect the server is a process of this host,\n"
           "started for the time of the test.\n",
           out);
     options_help(rows, ROWS, out);
@@ -161,6 +171,14 @@ static void print_help(FILE *out)
 
 static enum err_code read_key(struct settings *s, struct err *err)
 {
+    if (s->perf.control != NULL)
+        return s->key_file == NULL && s->perf.label != 0
+                   ? ERR_OK
+                   : err_set(err, ERR_INVALID,
+                             "--control needs the --label of a job, whose key is the agent's: no "
+                             "--key-file");
+    if (s->perf.label != 0)
+        return err_set(err, ERR_INVALID, "--label is of a job of --control");
     if (s->key_file == NULL && (s->serve || s->connect != NULL))
         return err_set(err, ERR_INVALID,
                        "both hosts need the same key: make a file of 64 hexadecimal digits and "
@@ -196,8 +214,9 @@ static enum err_code measure(const struct perf_options *o, struct err *err)
     for (int round = 1; code == ERR_OK && round <= o->rounds; round++)
         for (int tcp = 0; code == ERR_OK && tcp <= (int)o->tcp; tcp++) {
             struct perf_result *r = &results[count];
-            code = is_many(o) ? perf_many_run(o, r, err)
-                              : (tcp ? perf_tcp_run : perf_solar_run)(o, samples, r, err);
+            code = o->test == PERF_ALLREDUCE ? perf_reduce_run(o, samples, r, err)
+                   : is_many(o)              ? perf_many_run(o, tcp == 1, r, err)
+                                : (tcp ? perf_tcp_run : perf_solar_run)(o, samples, r, err);
             if (code != ERR_OK)
                 break;
             perf_report_round(o, round, r, stdout);
@@ -237,10 +256,8 @@ static enum err_code measure_here(struct perf_options *o, struct err *err)
 static enum err_code run(struct settings *s, struct err *err)
 {
     struct perf_options *o = &s->perf;
-    if (!s->serve && o->tcp && is_many(o))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the server takes one TCP client at a time: measure %s without --tcp",
-                       perf_test_name(o->test));
+    if (!s->serve && o->tcp && o->test == PERF_ALLREDUCE)
+        return err_set(err, ERR_UNSUPPORTED, "allreduce is not measured over TCP: leave --tcp out");
     if (read_key(s, err) != ERR_OK)
         return err->code;
     if (s->serve) {
@@ -250,12 +267,36 @@ static enum err_code run(struct settings *s, struct err *err)
         fprintf(stderr, "solar-perf: serving on port %u\n", perf_server_port(server));
         return perf_server_run(server, err);
     }
+    if (o->test == PERF_ALLREDUCE) /* has no server: all of its processes are alike */
+        return s->connect == NULL && o->control == NULL
+                   ? measure(o, err)
+                   : err_set(err, ERR_UNSUPPORTED,
+                             "allreduce is measured between processes of this host, without "
+                             "--connect and --control");
     if (s->connect == NULL)
         return measure_here(o, err);
     if (o->port == 0)
         return err_set(err, ERR_INVALID, "--connect needs --port");
     o->peer = s->connect;
     return measure(o, err);
+}
+
+static uint32_t default_size(const struct perf_options *o)
+{
+    switch (o->test) {
+    case PERF_SEND_LAT:
+        return 64;
+    case PERF_INCAST:
+    case PERF_TENANTS:
+        return 65536;
+    case PERF_ALLREDUCE:
+        return 4 * 1048576;
+    case PERF_WRITE_BW:
+    case PERF_READ_BW:
+    case PERF_CPU:
+        break;
+    }
+    return 1048576;
 }
 
 int main(int argc, char **argv)
@@ -285,13 +326,13 @@ int main(int argc, char **argv)
     if (code != ERR_OK || (!has_test && !(s.serve && argc == rest))) {
         fprintf(stderr, "solar-perf: %s\n",
                 code != ERR_OK ? err.text
-                               : "name one test: send_lat, write_bw, read_bw, cpu, incast or "
-                                 "tenants");
+                               : "name one test: send_lat, write_bw, read_bw, cpu, incast, "
+                                 "tenants or allreduce");
         print_help(stderr);
         return 2;
     }
     if (s.perf.size_bytes == 0)
-        s.perf.size_bytes = s.perf.test == PERF_SEND_LAT ? 64 : is_many(&s.perf) ? 65536 : 1048576;
+        s.perf.size_bytes = default_size(&s.perf);
     if (s.perf.spin_ns == 0)
         s.perf.spin_ns = -1; /* 0 is the library's default */
     code = run(&s, &err);
