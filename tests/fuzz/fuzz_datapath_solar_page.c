@@ -1,12 +1,13 @@
 /*
  * tests/fuzz/fuzz_datapath_solar_page.c - what agent and processes write for each other: pages,
- * shares, reports, and the boards that hold them. What is taken is in range and is written as it
- * was read; a slot counts with the check that stands in it alone. The first byte chooses.
+ * shares, reports, the boards that hold them, and keys. What is taken is in range and is written as
+ * it was read; a slot counts with the check that stands in it alone. The first byte chooses.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "datapath/solar/board.h"
 #include "datapath/solar/bytes.h"
+#include "datapath/solar/keyring.h"
 #include "datapath/solar/page.h"
 #include "datapath/solar/report.h"
 #include "datapath/solar/share.h"
@@ -73,17 +74,27 @@ static void check_board(const uint8_t *data, size_t len)
         must(value <= room);
 }
 
+static void check_keys(const uint8_t *data, size_t len)
+{
+    struct keyring ring;
+    char text[KEYRING_TEXT_MAX];
+    if (keyring_parse((const char *)data, len, &ring, NULL) != ERR_OK)
+        return;
+    must(ring.count >= 1 && ring.count <= KEYRING_KEYS_MAX);
+    must(keyring_text(&ring, text) == len && memcmp(text, data, len) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const checks[])(const uint8_t *data, size_t len) = {check_page, check_report,
-                                                                      check_share, check_board};
+    static void (*const checks[])(const uint8_t *data, size_t len) = {
+        check_page, check_report, check_share, check_board, check_keys};
     if (size == 0)
         return 0;
     /* A copy of the right size, so that one byte too far is seen. */
     uint8_t *copy = malloc(size);
     must(copy != NULL);
     memcpy(copy, data + 1, size - 1);
-    checks[data[0] % 4](copy, size - 1);
+    checks[data[0] % 5](copy, size - 1);
     free(copy);
     return 0;
 }
