@@ -144,8 +144,11 @@ class Site:
         os.makedirs(WORK, exist_ok=True)
         need("pair_up 0; pair_up 1; pair_up 2; for k in 0 1 2 3 4 5; do rxe_up $k || exit 1; done")
         need("echo never >/sys/kernel/mm/transparent_hugepage/enabled")
+        self.serve()
+
+    def serve(self):
         log = open(WORK + "/stellard.log", "w")
-        self.server = subprocess.Popen([f"/host{objdir}/stellard", "--data", WORK + "/data", "--listen", "127.0.0.1:8440"],
+        self.server = subprocess.Popen([f"/host{self.objdir}/stellard", "--data", WORK + "/data", "--listen", "127.0.0.1:8440"],
                                        stdout=log, stderr=log)
         if lab.until(120, lambda: os.path.exists(WORK + "/data/url")) is None:
             ok(False, "the server starts", lab.read(WORK + "/stellard.log"))
