@@ -97,18 +97,22 @@ def check_run():
     with tempfile.TemporaryDirectory() as folder:
         argv = [sys.executable, f"{SRC}/tests/bench/solar.py", "--objdir", OBJ, "--rounds", "1", "--time", "100",
                 "--json", f"{folder}/out.json"]
-        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                              timeout=LIMIT_S)
+        run = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            output = run.communicate(timeout=LIMIT_S)[0]
+        except subprocess.TimeoutExpired:
+            run.kill()
+            output = run.communicate()[0]
         document = {"rows": [], "aims": []}
         if os.path.exists(f"{folder}/out.json"):
             with open(f"{folder}/out.json", encoding="utf-8") as f:
                 document = json.load(f)
         rows = {(r["part"].split(",")[0], r["who"].split(",")[0]) for r in document["rows"]}
         parts = ("idle", "loaded", "bulk", "cpu", "tenants")
-        say(done.returncode == 0 and all((p, "solar") in rows for p in parts) and
-            all((a["met"] is None) == (a["value"] is None) and a["aim"] in done.stdout for a in document["aims"]),
-            what, done.stdout)
-    left = [n for n in os.listdir("/run/netns") if n.startswith("solarbench")] if os.path.isdir("/run/netns") else []
+        say(run.returncode == 0 and all((p, "solar") in rows for p in parts) and
+            all((a["met"] is None) == (a["value"] is None) and a["aim"] in output for a in document["aims"]),
+            what, output)
+    left = [n for n in os.listdir("/run/netns") if n.startswith(f"solarbench{run.pid}")] if os.path.isdir("/run/netns") else []
     say(not left, "it removes its namespaces", left)
 
 
