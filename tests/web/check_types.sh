@@ -28,6 +28,9 @@ none "nothing from elsewhere" "(fetch|import|src=|href=)[ (]*[\"'\`]https?:" "$s
 lacking=$(python3 "$src/tests/web/hints.py" "$src" 2>&1)
 [ -z "$lacking" ] && say ok "every hint of the contract's forms has its Chinese" "" ||
     say "not ok" "every hint of the contract's forms has its Chinese" "$lacking"
+lacking=$(python3 "$src/tests/web/words.py" "$src" 2>&1)
+[ -z "$lacking" ] && say ok "every state of the contract that is shown has its text" "" ||
+    say "not ok" "every state of the contract that is shown has its text" "$lacking"
 grep -qE '"(resolved)"|://registry' "$src/webui/package-lock.json" &&
     say "not ok" "the lock file names no registry" "see webui/.npmrc" || say ok "the lock file names no registry" ""
 loose=$(sed -n '/ependencies"/,/}/p' "$src/webui/package.json" | grep -E '": "[^0-9]')
