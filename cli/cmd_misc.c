@@ -12,9 +12,13 @@
 #include "cli/command.h"
 #include "cli/fetch.h"
 #include "cli/problem.h"
+#include "cli/watch.h"
 #include "cli/write.h"
 
 #define WAIT_STEP_S 25 /* of one request; the server lets none wait longer than 100 s */
+#define WAIT_REST_S                                                                                \
+    1 /* between two requests: a server that answers at once is not asked on end                   \
+       */
 
 enum exit_code cmd_version(struct context *context, const struct arguments *arguments)
 {
@@ -51,8 +55,10 @@ enum exit_code cmd_wait(struct context *context, const struct arguments *argumen
         if (code != EXIT_DONE || reply.printed)
             return code;
         bool applied = json_is_true(json_object_get(reply.json, "applied"));
-        if (!applied && clock->mono_ns(clock) < end)
+        if (!applied && clock->mono_ns(clock) < end) {
+            watch_sleep(WAIT_REST_S);
             continue;
+        }
         if (view_print_one(context, &kind->view, reply.json, &err) != ERR_OK)
             return context_fail(context, &err);
         return applied ? EXIT_DONE : EXIT_REFUSED;

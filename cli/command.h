@@ -47,6 +47,9 @@ enum exit_code command_main(int argc, char **argv, struct context *context);
 
 void help_print(FILE *out);
 void help_print_command(FILE *out, const struct command *command);
+/* Commands of two words whose first is the group: "node" of "node token". */
+bool help_has_group(const char *word);
+void help_print_group(FILE *out, const char *group);
 /* "bash", "zsh" or "fish": a script made of the tables; false for another shell. */
 bool completion_print(FILE *out, const char *shell);
 

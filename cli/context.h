@@ -41,6 +41,8 @@ struct context {
     bool colours;       /* out is a terminal and NO_COLOR is not set */
     size_t width;       /* columns of the terminal; 0 = it is none */
     bool print_request; /* say what would be sent, and send nothing */
+    const void *shown;  /* the view of the table printed last, and how wide its columns were: */
+    size_t widths[16];  /* rows that follow without titles stand below those before */
     bool unreported;    /* the last list is empty because nobody told it: unknown, not none */
     int64_t timeout_ns;
     exchange_fn *exchange; /* http_exchange(); tests put their own here */

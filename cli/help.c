@@ -27,15 +27,41 @@ static void print_globals(FILE *out)
         print_option(out, (enum option)i);
 }
 
+static void print_summary(FILE *out, const struct command *command)
+{
+    char left[80];
+    snprintf(left, sizeof(left), "%s%s%s", command->name, command->words[0] ? " " : "",
+             command->words);
+    fprintf(out, "  %-*s  %s\n", LEFT, left, command->summary);
+}
+
+static bool is_in_group(const struct command *command, const char *group)
+{
+    size_t len = strlen(group);
+    return strncmp(command->name, group, len) == 0 && command->name[len] == ' ';
+}
+
+bool help_has_group(const char *word)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (is_in_group(&commands[i], word))
+            return true;
+    return false;
+}
+
+void help_print_group(FILE *out, const char *group)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (is_in_group(&commands[i], group))
+            print_summary(out, &commands[i]);
+    fputs("stellarctl help COMMAND says more.\n", out);
+}
+
 void help_print(FILE *out)
 {
     fputs("Usage: stellarctl COMMAND [options]\n\nCommands:\n", out);
-    for (size_t i = 0; i < command_count; i++) {
-        char left[80];
-        snprintf(left, sizeof(left), "%s%s%s", commands[i].name, commands[i].words[0] ? " " : "",
-                 commands[i].words);
-        fprintf(out, "  %-*s  %s\n", LEFT, left, commands[i].summary);
-    }
+    for (size_t i = 0; i < command_count; i++)
+        print_summary(out, &commands[i]);
     print_globals(out);
     fputs("\nEnvironment: STELLAR_SERVER, STELLAR_TOKEN, STELLAR_TOKEN_FILE, STELLAR_CA,\n"
           "STELLAR_PROFILE, NO_COLOR, XDG_CONFIG_HOME.\n"
@@ -87,6 +113,10 @@ enum exit_code cmd_help(struct context *context, const struct arguments *argumen
     const struct command *command = command_find(arguments->words, arguments->word_count, &used);
     if (command != NULL && used == arguments->word_count) {
         help_print_command(context->out, command);
+        return EXIT_DONE;
+    }
+    if (arguments->word_count == 1 && help_has_group(arguments->words[0])) {
+        help_print_group(context->out, arguments->words[0]);
         return EXIT_DONE;
     }
     context_error(context, "there is no command '%s'; see stellarctl help", arguments->words[0]);

@@ -298,22 +298,18 @@ const struct kind *kind_find(const char *name)
 enum err_code kind_need(const char *name, const struct kind **out, struct err *err)
 {
     const char *names[64];
-    char list[ERR_TEXT_MAX / 2] = "", quoted[64];
-    size_t used = 0;
+    char quoted[64];
     const struct kind *kind = kind_find(name);
     if (kind != NULL) {
         *out = kind;
         return ERR_OK;
     }
-    for (size_t i = 0; i < kind_count && i < 64; i++) {
+    for (size_t i = 0; i < kind_count && i < 64; i++)
         names[i] = kinds[i].name;
-        if (used < sizeof(list))
-            used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i > 0 ? ", " : "",
-                                     kinds[i].name);
-    }
     text_quote(name, strlen(name), quoted, sizeof(quoted));
     const char *close = text_closest(name, names, kind_count < 64 ? kind_count : 64);
     if (close != NULL)
         return err_set(err, ERR_INVALID, "there is no kind '%s'; did you mean %s?", quoted, close);
-    return err_set(err, ERR_INVALID, "there is no kind '%s'; there are: %s", quoted, list);
+    return err_set(err, ERR_INVALID, "there is no kind '%s'; stellarctl help kinds lists them",
+                   quoted);
 }

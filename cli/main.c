@@ -57,18 +57,31 @@ static enum err_code check_words(const struct command *command, const struct arg
     return ERR_OK;
 }
 
+/* "node", or "node" and a word that is none of its commands. */
+static enum exit_code unknown_in_group(struct context *context, const struct arguments *arguments)
+{
+    const char *group = arguments->words[0];
+    if (arguments->word_count == 1 && arguments_has(arguments, OPTION_HELP)) {
+        help_print_group(context->out, group);
+        return EXIT_DONE;
+    }
+    if (arguments->word_count == 1)
+        context_error(context, "%s what? There are:", group);
+    else
+        context_error(context, "there is no command '%s %s'; there are:", group,
+                      arguments->words[1]);
+    help_print_group(context->err, group);
+    return EXIT_USAGE;
+}
+
 static enum exit_code unknown_command(struct context *context, const struct arguments *arguments)
 {
     const char *names[128], *word = arguments->words[0];
     size_t count = 0;
-    for (size_t i = 0; i < command_count && count < 128; i++) {
+    if (help_has_group(word))
+        return unknown_in_group(context, arguments);
+    for (size_t i = 0; i < command_count && count < 128; i++)
         names[count++] = commands[i].name;
-        size_t len = strlen(word);
-        if (strncmp(commands[i].name, word, len) == 0 && commands[i].name[len] == ' ') {
-            context_error(context, "%s what? see stellarctl help", word);
-            return EXIT_USAGE;
-        }
-    }
     const char *close = text_closest(word, names, count);
     context_error(context, "there is no command '%s'%s%s%s; see stellarctl help", word,
                   close != NULL ? "; did you mean " : "", close != NULL ? close : "",

@@ -82,14 +82,27 @@ static enum err_code set_up(struct context *context, struct libscols_table *tabl
     } else {
         scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
     }
+    bool follows = !context->headings && context->shown == view && context->width == 0;
     for (size_t i = 0; i < columns; i++) {
         int flags = view->columns[i].right ? SCOLS_FL_RIGHT : 0;
         if (i == columns - 1 && context->width > 0)
             flags |= SCOLS_FL_TRUNC;
-        if (scols_table_new_column(table, view->columns[i].title, 0, flags) == NULL)
+        size_t least = follows ? context->widths[i] : 0;
+        if (least > strlen(view->columns[i].title)) /* else the title's width is what it has */
+            flags |= SCOLS_FL_STRICTWIDTH;
+        if (scols_table_new_column(table, view->columns[i].title, (double)least, flags) == NULL)
             return err_nomem(err);
     }
     return ERR_OK;
+}
+
+/* For rows that follow without titles. */
+static void keep_widths(struct context *context, struct libscols_table *table,
+                        const struct view *view)
+{
+    context->shown = view;
+    for (size_t i = 0; i < view_columns(view); i++)
+        context->widths[i] = scols_column_get_width(scols_table_get_column(table, i));
 }
 
 enum err_code table_print(struct context *context, const struct view *view, const json_t *items,
@@ -112,5 +125,7 @@ enum err_code table_print(struct context *context, const struct view *view, cons
               context->err);
     else if (code == ERR_OK && scols_print_table(table) != 0)
         code = err_nomem(err);
+    else if (code == ERR_OK)
+        keep_widths(context, table, view);
     return code;
 }

@@ -32,7 +32,10 @@ static void wrong_command_lines_are_usage_and_say_why(void **state)
         const char *words[6], *text;
     } bad[] = {
         {{"gett"}, "there is no command 'gett'; did you mean get?"},
-        {{"rollout"}, "rollout what?"},
+        {{"rollout"}, "rollout what? There are:\n  rollout start  "},
+        {{"node", "relase"},
+         "there is no command 'node relase'; there are:\n  node join-token NODE"},
+        {{"get", "knobs"}, "there is no kind 'knobs'; stellarctl help kinds lists them"},
         {{"get"}, "get needs KIND [NAME]"},
         {{"get", "nodes", "a", "b"}, "get: 'b' is one word too many"},
         {{"get", "nodes", "-f", "x"}, "get takes no --file"},
@@ -70,6 +73,11 @@ static void wrong_command_lines_are_usage_and_say_why(void **state)
     assert_int_equal(run_ctl("", NULL), EXIT_USAGE);
     assert_int_equal(CTL("--help"), EXIT_DONE);
     assert_non_null(strstr(out_text, "rollout start"));
+    assert_int_equal(CTL("backup", "--help"), EXIT_DONE);
+    assert_non_null(strstr(out_text, "  backup create  "));
+    assert_null(strstr(out_text, "rollout"));
+    assert_int_equal(CTL("help", "backup"), EXIT_DONE);
+    assert_non_null(strstr(out_text, "  backup get BACKUP"));
 }
 
 static void all_pages_are_fetched_and_a_limit_ends_it(void **state)

@@ -54,6 +54,17 @@ static void a_watch_prints_no_row_for_a_clock_that_runs_down(void **state)
                                   "r-1,done,2 of 2,\"1 failed, 2 waiting\",\r\n");
 }
 
+static void rows_of_a_watch_stand_below_each_other(void **state)
+{
+    (void)state;
+    server_says(200, NULL, ROLLOUT("confirming", "", WAVES("passed", "ok")));
+    server_says(200, NULL, ROLLOUT("done", "", WAVES("confirmed", "ok")));
+    assert_int_equal(CTL("rollout", "watch", "r-1", "--interval", "1s"), EXIT_DONE);
+    assert_string_equal(out_text, "ID   STATE       WAVE    NODES                PROBLEM\n"
+                                  "r-1  confirming  1 of 2  1 failed, 2 waiting  -\n"
+                                  "r-1  done        2 of 2  1 failed, 2 waiting  -\n");
+}
+
 static void a_start_says_what_was_begun_and_how_to_follow_it(void **state)
 {
     (void)state;
@@ -127,6 +138,7 @@ int main(void)
         T(a_rollout_is_shown_with_its_gates_and_what_comes_next),
         T(its_nodes_are_a_list_over_all_pages),
         T(a_watch_prints_no_row_for_a_clock_that_runs_down),
+        T(rows_of_a_watch_stand_below_each_other),
         T(a_start_says_what_was_begun_and_how_to_follow_it),
         T(a_user_is_made_with_a_password_from_standard_input),
         T(ones_own_password_needs_the_old_one_another_s_does_not),
