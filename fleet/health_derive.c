@@ -8,9 +8,23 @@
 #include <string.h>
 
 const char *const health_derived_from[] = {
-    "link_gen",    "link_gen_max",  "link_gen_idles", "link_width_lanes",   "link_width_max_lanes",
-    "vectors",     "rx_pause",      "tx_pause",       "ecn_marked_packets", "cnp_sent",
-    "cnp_handled", "rx_ecn_marked", "gid_index",      HEALTH_LATENCY_INPUT, NULL,
+    "link_gen",
+    "link_gen_max",
+    "link_gen_idles",
+    "link_width_lanes",
+    "link_width_max_lanes",
+    "vectors",
+    "rx_pause",
+    "tx_pause",
+    "ecn_marked_packets",
+    "cnp_sent",
+    "cnp_handled",
+    "rx_ecn_marked",
+    "gid_index",
+    "mtu_bytes",
+    "firmware_hash",
+    HEALTH_LATENCY_INPUT,
+    NULL,
 };
 
 static int64_t value_of(const struct health *health, const struct health_slot *slot,

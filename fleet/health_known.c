@@ -171,7 +171,27 @@ static void put(struct putting *p, const char *input, int64_t value)
         p->code = health_server_put(p->health, &p->subject, input, value, p->err);
 }
 
-static void put_firmware(struct putting *p, const struct port *port)
+/* What the look before found of a port. */
+struct before {
+    int64_t gid_index, mtu_bytes, firmware_hash;
+};
+
+/* Held against the peers' when it is as before, else from the next look on. */
+static void put_differs(struct putting *p, const char *input, bool as_before, const char *group,
+                        const char *text)
+{
+    if (!as_before && p->known->moved != NULL)
+        *p->known->moved = true;
+    if (as_before && p->known->peers != NULL)
+        put(p, input, health_peers_differs(p->known->peers, group, text));
+}
+
+static int64_t hash_of(const char *text)
+{
+    return (int64_t)(text_hash(text) & INT64_MAX >> 1);
+}
+
+static void put_firmware(struct putting *p, const struct port *port, const struct before *before)
 {
     char group[HEALTH_GROUP_MAX];
     enum firmware_verdict verdict =
@@ -180,11 +200,14 @@ static void put_firmware(struct putting *p, const struct port *port)
         put(p, "firmware_below_minimum", verdict == FIRMWARE_BELOW);
     if (port->firmware[0] != '\0' && port->firmware_stored[0] != '\0')
         put(p, "firmware_staged", firmware_is_staged(port));
-    if (p->known->peers != NULL && health_board_of(port, group))
-        put(p, "firmware_differs", health_peers_differs(p->known->peers, group, port->firmware));
+    if (!health_board_of(port, group))
+        return;
+    put_differs(p, "firmware_differs", hash_of(port->firmware) == before->firmware_hash, group,
+                port->firmware);
+    put(p, "firmware_hash", hash_of(port->firmware));
 }
 
-static void put_link(struct putting *p, const struct port *port, int64_t gid_before)
+static void put_link(struct putting *p, const struct port *port, const struct before *before)
 {
     char group[HEALTH_GROUP_MAX], mtu[TEXT_NUMBER_MAX];
     bool is_up = strcmp(port->link_state, "up") == 0;
@@ -193,12 +216,14 @@ static void put_link(struct putting *p, const struct port *port, int64_t gid_bef
     if (is_up || strcmp(port->link_state, "down") == 0 ||
         strcmp(port->link_state, "lowerlayerdown") == 0)
         put(p, "is_down", !is_up);
-    if (p->known->peers != NULL && health_rail_of(port, group, mtu))
-        put(p, "mtu_differs", health_peers_differs(p->known->peers, group, mtu));
+    if (health_rail_of(port, group, mtu)) {
+        put_differs(p, "mtu_differs", port->mtu_bytes == before->mtu_bytes, group, mtu);
+        put(p, "mtu_bytes", port->mtu_bytes);
+    }
     if (port->rdma_port > 0)
         put(p, "gid_missing", port->gid_index < 0 || port->roce_address[0] == '\0');
-    if (port->gid_index >= 0 && gid_before != HEALTH_NONE)
-        put(p, "gid_moved", port->gid_index != gid_before);
+    if (port->gid_index >= 0 && before->gid_index != HEALTH_NONE)
+        put(p, "gid_moved", port->gid_index != before->gid_index);
     put(p, "gid_index", port->gid_index);
 }
 
@@ -270,10 +295,10 @@ static void put_rdma(struct putting *p, const struct port *port)
     p->subject = of_port;
 }
 
-static void put_port(struct putting *p, const struct port *port, int64_t gid_before)
+static void put_port(struct putting *p, const struct port *port, const struct before *before)
 {
-    put_firmware(p, port);
-    put_link(p, port, gid_before);
+    put_firmware(p, port, before);
+    put_link(p, port, before);
     put_chains(p, port);
     if (!port->virtual_function && port->rdma_device[0] != '\0')
         put(p, "link_share_percent",
@@ -289,11 +314,13 @@ enum err_code health_know(struct health *health, const struct health_known *know
     static const int replaced[] = {TELEMETRY_PORT, TELEMETRY_PRIORITY, TELEMETRY_RDMA};
     const struct inventory *inventory = known->inventory;
     struct putting p = {.health = health, .known = known, .err = err};
-    int64_t gids[INVENTORY_PORTS_MAX];
+    struct before before[INVENTORY_PORTS_MAX];
     for (size_t i = 0; i < inventory->port_count; i++) {
         p.subject = (struct health_subject){.kind = TELEMETRY_PORT};
         text_copy(p.subject.device, sizeof(p.subject.device), inventory->ports[i].id);
-        gids[i] = health_fact(health, &p.subject, "gid_index");
+        before[i].gid_index = health_fact(health, &p.subject, "gid_index");
+        before[i].mtu_bytes = health_fact(health, &p.subject, "mtu_bytes");
+        before[i].firmware_hash = health_fact(health, &p.subject, "firmware_hash");
     }
     for (size_t i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++)
         health_server_begin(health, replaced[i]);
@@ -301,7 +328,7 @@ enum err_code health_know(struct health *health, const struct health_known *know
     for (size_t i = 0; i < inventory->port_count; i++) {
         p.subject = (struct health_subject){.kind = TELEMETRY_PORT};
         text_copy(p.subject.device, sizeof(p.subject.device), inventory->ports[i].id);
-        put_port(&p, &inventory->ports[i], gids[i]);
+        put_port(&p, &inventory->ports[i], &before[i]);
     }
     p.subject = (struct health_subject){.kind = TELEMETRY_NODE};
     const struct fabric *fabric = known->fabric;

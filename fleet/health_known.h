@@ -35,7 +35,11 @@ struct health_known {
     const struct fabric *fabric;       /* NULL = no profile */
     const struct chain_report *chains; /* NULL = none was told */
     const struct health_peers *peers;  /* NULL = not known */
+    bool *moved; /* NULL, or set to true when a port has what it did not have in the look before */
 };
-/* Replaces what was known of ports, priorities and RDMA ports. ERR_NOMEM leaves facts out. */
+/* Replaces what was known of ports, priorities and RDMA ports. ERR_NOMEM leaves facts out. The MTU
+ * and firmware of a port are held against its peers' once they are what they were in the look
+ * before: peers were counted then, and what a profile changes on every port at once differs from
+ * none. */
 ERR_MUST_CHECK enum err_code health_know(struct health *health, const struct health_known *known,
                                          struct err *err);

@@ -56,8 +56,12 @@ void health_finding(const char *node, const struct health_status *status,
         put_amount(observed, sizeof(observed), status->value, rule->unit);
     put_amount(amount, sizeof(amount), bound, rule->unit);
     snprintf(limit, sizeof(limit), "%s %s", rule->at_most ? "above" : "below", amount);
-    snprintf(message, sizeof(message), "%s: %s; seen %s, good is %s", subject, rule->what, observed,
-             limit);
+    /* What is yes or no is said by the words alone. */
+    if (rule->unit[0] == '\0' && bound == 1)
+        snprintf(message, sizeof(message), "%s: %s", subject, rule->what);
+    else
+        snprintf(message, sizeof(message), "%s: %s; seen %s, good is %s", subject, rule->what,
+                 observed, limit);
     finding_add(findings, &(struct finding){.rule = rule->id,
                                             .severity = health_severity(status->state),
                                             .subject = subject,

@@ -19,6 +19,7 @@ struct sweep {
     struct fabric *fabric;        /* owned */
     struct health_peers *counted; /* owned */
     int64_t start_ns;
+    bool moved; /* a port has something new, which is held against the others' by the next sweep */
     enum err_code code;
     struct err err;
 };
@@ -45,7 +46,8 @@ static bool on_node(void *arg, const char *name, const struct inventory *invento
         sweep->code = chains_of(sweep->ro, name, &report, NULL, &sweep->err);
     if (sweep->code != ERR_OK)
         return false;
-    struct health_known known = {.inventory = inventory, .fabric = sweep->fabric, .chains = report};
+    struct health_known known = {
+        .inventory = inventory, .fabric = sweep->fabric, .chains = report, .moved = &sweep->moved};
     pthread_mutex_lock(&desk->lock);
     struct health_node *node = health_node_find(desk, name);
     known.peers = desk->peers;
@@ -81,8 +83,8 @@ static void swept(void *arg, enum err_code code, const struct err *err)
     desk->swept_ns = clock->mono_ns(clock);
     desk->sweep_ns = desk->swept_ns - sweep->start_ns;
     if (code == ERR_OK) {
-        if (desk->peers == NULL)
-            desk->app->health_poked = true; /* nothing was held against the others yet */
+        if (desk->peers == NULL || sweep->moved)
+            desk->app->health_poked = true; /* something was not held against the others yet */
         health_peers_free(desk->peers);
         desk->peers = sweep->counted;
         sweep->counted = NULL;

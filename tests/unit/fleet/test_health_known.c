@@ -10,6 +10,7 @@ struct site {
     struct health *health;
     struct fabric *fabric;
     struct health_peers *peers;
+    bool moved;
 };
 
 static void site_init(struct site *site)
@@ -43,8 +44,11 @@ static void know(struct site *site, const char *more, const char *devices)
     OWN(json) json_t *document = json_of(text);
     OWN(inventory) struct inventory *inventory = NULL;
     assert_ok(inventory_from_json(document, &inventory, NULL, &err));
-    const struct health_known known = {
-        .inventory = inventory, .fabric = site->fabric, .peers = site->peers};
+    const struct health_known known = {.inventory = inventory,
+                                       .fabric = site->fabric,
+                                       .peers = site->peers,
+                                       .moved = &site->moved};
+    site->moved = false;
     assert_ok(health_know(site->health, &known, &err));
 }
 
@@ -213,12 +217,49 @@ static void a_port_is_held_against_its_rail(void **state)
     for (int i = 0; i < 3; i++)
         assert_ok(health_peers_add(site.peers, "slot " PORT, "9000", &err));
     know(&site, ",'rdma_device':'mlx5_0','mtu_bytes':1500", "");
+    know(&site, ",'rdma_device':'mlx5_0','mtu_bytes':1500", "");
     assert_int_equal(OF_PORT("mtu_differs"), 1);
+    know(&site, ",'rdma_device':'mlx5_0','mtu_bytes':9000", "");
     know(&site, ",'rdma_device':'mlx5_0','mtu_bytes':9000", "");
     assert_int_equal(OF_PORT("mtu_differs"), 0);
     know(&site, ",'mtu_bytes':1500", ""); /* no RDMA device, no rail */
     assert_true(OF_PORT("mtu_differs") == HEALTH_NONE);
     site_release(&site);
+}
+
+/* A profile gives all ports another MTU at once, a campaign a card another firmware: the peers were
+ * counted before. */
+static void what_is_new_on_a_port_is_held_against_its_peers_a_look_later(void **state)
+{
+    static const char *const changes[][3] = {
+        {"mtu_differs", "'mtu_bytes':9000", "'mtu_bytes':4200"},
+        {"firmware_differs", "'firmware':'2.1.8'", "'firmware':'2.2.0'"}};
+    struct err err = ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct site site;
+        char before[200], after[200];
+        site_init(&site);
+        for (int j = 0; j < 3; j++) {
+            assert_ok(health_peers_add(site.peers, "slot " PORT, "9000", &err));
+            assert_ok(health_peers_add(site.peers, "board B_1", "2.1.8", &err));
+        }
+        snprintf(before, sizeof(before), ",'rdma_device':'mlx5_0','psid':'B_1',%s", changes[i][1]);
+        snprintf(after, sizeof(after), ",'rdma_device':'mlx5_0','psid':'B_1',%s", changes[i][2]);
+        know(&site, before, "");
+        assert_true(site.moved);
+        assert_true(OF_PORT(changes[i][0]) == HEALTH_NONE);
+        know(&site, before, "");
+        assert_false(site.moved);
+        assert_int_equal(OF_PORT(changes[i][0]), 0);
+        know(&site, after, "");
+        assert_true(site.moved);
+        assert_true(OF_PORT(changes[i][0]) == HEALTH_NONE);
+        know(&site, after, "");
+        assert_false(site.moved);
+        assert_int_equal(OF_PORT(changes[i][0]), 1);
+        site_release(&site);
+    }
 }
 
 int main(void)
@@ -231,6 +272,7 @@ int main(void)
         cmocka_unit_test(the_profile_says_which_priorities_are_lossless_and_which_nobody_uses),
         cmocka_unit_test(most_of_three_decide_and_most_of_two_do_not),
         cmocka_unit_test(a_port_is_held_against_its_rail),
+        cmocka_unit_test(what_is_new_on_a_port_is_held_against_its_peers_a_look_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
