@@ -1,6 +1,7 @@
 /*
  * server/api_inventory.c - lists of NICs, GPUs and CPUs over all nodes. What a node did not report
- * is absent, never 0.
+ * is absent, never 0. Of one node (?node=) the answer says whether it has reported anything at all:
+ * no GPU is not the same as not known.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct list {
     char node[NAME_SIZE]; /* of the key */
     char item[PORT_ID_SIZE];
     const char *only; /* ?node=; NULL = all */
+    bool found;       /* `only` has reported */
     /* Adds the node's items whose id is behind `after`; false = the page is full. */
     bool (*add)(struct list *list, const char *node, const struct inventory *inventory,
                 const char *after);
@@ -183,6 +185,7 @@ static bool on_node(void *arg, const char *node, const struct inventory *invento
     struct list *list = arg;
     if (list->only != NULL && strcmp(list->only, node) != 0)
         return false; /* the scan began at it */
+    list->found = true;
     return list->add(list, node, inventory, strcmp(node, list->node) == 0 ? list->item : "");
 }
 
@@ -196,7 +199,11 @@ static enum err_code read_list(struct db_ro *ro, struct page *page, struct list 
         list->node[0] = '\0';
     snprintf(list->item, sizeof(list->item), "%s", item);
     const char *from = list->node[0] == '\0' && list->only != NULL ? list->only : list->node;
-    return scan_inventories(ro, from, on_node, list, err);
+    enum err_code code = scan_inventories(ro, from, on_node, list, err);
+    if (code != ERR_OK || list->only == NULL)
+        return code;
+    page->extra = json_pack("{sb}", "reported", list->found);
+    return page->extra != NULL ? ERR_OK : err_nomem(err);
 }
 
 static enum err_code read_nics(struct db_ro *ro, struct page *page, struct err *err)
