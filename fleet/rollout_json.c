@@ -138,8 +138,26 @@ static json_t *gate_to_json(const struct rollout *r, const struct rollout_gate *
                      names);
 }
 
+static size_t count_nodes(const struct rollout *r, uint32_t wave, enum rollout_node_state state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->node_count; i++)
+        count += r->nodes[i].wave == wave && r->nodes[i].state == state;
+    return count;
+}
+
+/* An operator took it back: its gates, of plans that are gone, say nothing any more. */
+static bool is_taken_back(const struct rollout *r, uint32_t wave)
+{
+    return (r->state == ROLLOUT_ROLLING_BACK || r->state == ROLLOUT_ROLLED_BACK) &&
+           (count_nodes(r, wave, ROLLOUT_NODE_RETURNING) > 0 ||
+            count_nodes(r, wave, ROLLOUT_NODE_RETURNED) > 0);
+}
+
 static const char *wave_state(const struct rollout *r, uint32_t wave)
 {
+    if (is_taken_back(r, wave))
+        return count_nodes(r, wave, ROLLOUT_NODE_RETURNING) > 0 ? "returning" : "returned";
     if (wave > r->wave || (wave == r->wave && r->state == ROLLOUT_PREPARING))
         return "waiting";
     if (wave < r->wave)
@@ -156,7 +174,7 @@ static json_t *wave_to_json(const struct rollout *r, uint32_t wave)
     for (size_t i = 0; i < r->node_count; i++)
         count += r->nodes[i].wave == wave;
     OWN(json) json_t *list = json_array();
-    bool begun = wave < r->wave || (wave == r->wave && r->wave_open);
+    bool begun = !is_taken_back(r, wave) && (wave < r->wave || (wave == r->wave && r->wave_open));
     if (begun)
         rollout_gates(r, wave, gates);
     for (size_t i = 0; begun && i < ROLLOUT_GATES; i++)

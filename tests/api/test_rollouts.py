@@ -294,6 +294,9 @@ def rollback_after_done(tap, server):
     tap.equal(must(verb(server, name, "rollback"), 200).json["state"], "rolling-back",
               "a rollout that is done can be taken back")
     until(server, name, "rolled-back", agents)
+    waves = must(server.get(f"/v1/rollouts/{name}"), 200).json["waves"]
+    tap.equal([(w["state"], w["gates"]) for w in waves], [("returned", [])] * len(waves),
+              "its waves are said to be back, and no gate judges plans that are gone")
     tap.equal({n: a.digest for n, a in agents.items()}, before, "the nodes have their old plans")
     tap.equal(set(synced(server, agents).values()), {"held"}, "they hold the newer ones")
     tap.equal(must(verb(server, name, "rollback"), 200).json["state"], "rolled-back",

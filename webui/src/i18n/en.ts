@@ -292,6 +292,8 @@ export const en = {
   "wave.passed": "passed",
   "wave.confirmed": "confirmed",
   "wave.failed": "failed",
+  "wave.returning": "going back",
+  "wave.returned": "back",
   "gate.pending": "pending",
   "gate.ok": "passed",
   "gate.failed": "failed",

@@ -292,6 +292,8 @@ export const zh: Table = {
   "wave.passed": "已通过",
   "wave.confirmed": "已确认",
   "wave.failed": "失败",
+  "wave.returning": "恢复中",
+  "wave.returned": "已恢复",
   "gate.pending": "等待",
   "gate.ok": "已通过",
   "gate.failed": "失败",
