@@ -90,7 +90,9 @@ static enum err_code make_campaign(struct create_task *ct, struct db_tx *tx,
         code = campaign_next(tx, &c->number, err);
     if (code != ERR_OK)
         return code;
-    text_copy(c->author, sizeof(c->author), request_principal(task->request)->name);
+    char actor[AUDIT_ACTOR_SIZE];
+    principal_actor(request_principal(task->request), actor);
+    text_copy(c->author, sizeof(c->author), actor);
     c->created_us = db_tx_now_us(tx);
     code = campaign_change_store(&ct->change, tx, request_id(task->request), err);
     return code != ERR_OK ? code : record(tx, task, c, "campaign.create", "", err);

@@ -12,10 +12,12 @@
 
 enum err_code write_revision(struct write *w, struct db_tx *tx, struct err *err)
 {
+    char actor[AUDIT_ACTOR_SIZE];
+    principal_actor(request_principal(w->request), actor);
     const struct db_revision row = {.doc = w->subject,
                                     .body = w->text,
                                     .digest = w->digest,
-                                    .author = request_principal(w->request)->name,
+                                    .author = actor,
                                     .message = w->message,
                                     .origin = w->origin};
     return document_put(tx, &row, &w->revision, err);

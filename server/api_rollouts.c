@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "db/tables.h"
 #include "server/api.h"
 #include "server/campaigns.h"
@@ -76,7 +77,9 @@ static enum err_code make_rollout(struct create_task *ct, struct db_tx *tx,
     if (code != ERR_OK)
         return code;
     snprintf(r->message, sizeof(r->message), "%s", message == NULL ? "" : message);
-    snprintf(r->author, sizeof(r->author), "%s", request_principal(task->request)->name);
+    char actor[AUDIT_ACTOR_SIZE];
+    principal_actor(request_principal(task->request), actor);
+    text_copy(r->author, sizeof(r->author), actor);
     r->created_us = db_tx_now_us(tx);
     return rollout_change_store(&ct->change, tx, request_id(task->request), err);
 }

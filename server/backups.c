@@ -209,7 +209,7 @@ static void name_it(struct backups *b, struct backup *out)
     size_t len = strftime(out->id, sizeof(out->id), "%Y%m%dt%H%M%Sz-", &tm);
     snprintf(out->id + len, sizeof(out->id) - len, "%05x%03x",
              (unsigned)(out->created_us % 1000000), noise & 0xfffu);
-    snprintf(out->created_by, sizeof(out->created_by), "%s", b->wish.actor);
+    snprintf(out->created_by, sizeof(out->created_by), "%s", b->wish.audit_actor);
 }
 
 static enum err_code make_files(struct backups *b, struct backup *out, struct err *err)

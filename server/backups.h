@@ -25,7 +25,7 @@
 #define BACKUPS_KEPT_MAX      16                          /* one more ends the oldest */
 #define BACKUPS_RESERVE_BYTES (INT64_C(32) * 1024 * 1024) /* of the disk, left to the store */
 #define BACKUP_ID_SIZE        (16 + 1 + 8 + 1)            /* "20261201t165212z-0123abcd" */
-#define BACKUP_ACTOR_SIZE     sizeof(((struct principal *)0)->name)
+#define BACKUP_ACTOR_SIZE     AUDIT_ACTOR_SIZE
 #define BACKUP_REASON_SIZE    (256 + 1)
 #define BACKUP_PROGRESS       100 /* the whole of it, of its operation */
 
@@ -43,7 +43,7 @@ struct backup {
 /* Who wants one: copied of the request, which is answered long before. */
 struct backup_wish {
     char operation[OPERATION_ID_SIZE];
-    char actor[BACKUP_ACTOR_SIZE];
+    char actor[sizeof(((struct principal *)0)->name)];
     char audit_actor[AUDIT_ACTOR_SIZE];
     char request_id[HTTP_REQUEST_ID_SIZE];
     char reason[BACKUP_REASON_SIZE];

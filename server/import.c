@@ -95,10 +95,12 @@ static enum err_code put_revision(struct import_change *change, const json_t *do
     OWN(str) char *text = changed_text(change, document, &code, err);
     if (text == NULL)
         return code;
+    char actor[AUDIT_ACTOR_SIZE];
+    principal_actor(request_principal(change->import->request), actor);
     const struct db_revision row = {.doc = change->subject,
                                     .body = text,
                                     .digest = change->digest,
-                                    .author = request_principal(change->import->request)->name,
+                                    .author = actor,
                                     .message = "",
                                     .origin = "import"};
     code = document_put(change->tx, &row, &change->revision, err);

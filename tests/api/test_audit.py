@@ -163,6 +163,8 @@ def a_person_is_named_with_the_token(tap, server):
     by = {n: must(server.call("POST", "/v1/tokens", {"role": r}, token=t), 201).json
           for n, r, t in (("ann", "operator", ann), ("eve@a", "tenant-admin", eve))}
     must(server.put("/v1/tenants/a/policy", POLICY, token=by["ann"]["token"]), 201)
+    tap.equal(server.get("/v1/tenants/a/policy/revisions").json["items"][0]["author"],
+              f"token:{by['ann']['id']} user:ann", "a revision names the token and the person who made it")
     must(server.put("/v1/tenants/a", {"description": "x"}, '"1"', token=ann), 200)
     must(server.call("DELETE", "/v1/tenants/a/policy", headers={"If-Match": '"1"'},
                      token=by["eve@a"]["token"]), 200)
