@@ -11,6 +11,7 @@
 #include "base/cond.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "fleet/name.h"
 
 struct collect {
@@ -313,7 +314,7 @@ enum err_code collect_new(const struct collect_config *config, struct collect **
         return err_nomem(err);
     }
     init(c, config);
-    int why = pthread_create(&c->thread, NULL, run, c);
+    int why = thread_begin(&c->thread, 0, run, c);
     if (why != 0) {
         release(c);
         return err_set_errno(err, ERR_UNAVAILABLE, why, "no thread for the telemetry");

@@ -4,13 +4,13 @@
 #include "agent/solar.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/thread.h"
 #include "datapath/solar_node.h"
 
 #define FOLDER_SIZE 256
@@ -56,11 +56,7 @@ enum err_code solar_shares_new(const char *root, struct solar_shares **out, stru
     pthread_mutex_init(&s->lock, NULL);
     cond_init(&s->changed);
     s->node = node;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the loop's business */
-    int error = pthread_create(&s->thread, NULL, divide, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_begin(&s->thread, 0, divide, s);
     if (error != 0) {
         pthread_cond_destroy(&s->changed);
         pthread_mutex_destroy(&s->lock);

@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "base/thread.h"
 
 #define STACK_BYTES (512 * 1024)
 
@@ -109,22 +110,6 @@ void worker_free(struct worker *worker)
     free(worker);
 }
 
-static int start_thread(struct shared *shared)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the loop's business */
-    int error = pthread_create(&thread, &attr, thread_run, shared);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return error;
-}
-
 enum err_code worker_start(struct worker *worker, struct worker_job *job, void *arg,
                            struct err *err)
 {
@@ -137,7 +122,7 @@ enum err_code worker_start(struct worker *worker, struct worker_job *job, void *
     }
     *shared = (struct shared){.fd = worker->fd, .job = job, .arg = arg};
     pthread_mutex_init(&shared->lock, NULL);
-    int error = start_thread(shared);
+    int error = thread_begin(NULL, STACK_BYTES, thread_run, shared);
     if (error != 0) {
         shared_free(shared);
         return err_set_errno(err, ERR_IO, error, "cannot start a thread");

@@ -4,10 +4,10 @@
  */
 #include "db/store.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/cond.h"
+#include "base/thread.h"
 #include "db/db.h"
 
 enum err_code db_queue_init(struct db_queue *queue, struct err *err)
@@ -98,11 +98,7 @@ size_t db_queue_depth(struct db_queue *queue)
 
 enum err_code db_thread_start(pthread_t *out, void *(*fn)(void *), void *arg, struct err *err)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(out, NULL, fn, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_begin(out, 0, fn, arg);
     if (error != 0)
         return err_set_errno(err, ERR_UNAVAILABLE, error, "cannot start a thread of the store");
     return ERR_OK;

@@ -18,6 +18,8 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
+#include "base/thread.h"
+
 #define EVENT_BYTES   (16 * 1024)
 #define MS_PER_S      1000
 #define NO_SUCH_IMAGE "stellar/no-such-image"
@@ -166,7 +168,7 @@ static enum err_code listen_begin(struct listener *listener, struct err *err)
     if (group < 0 || rc < 0)
         return err_set(err, ERR_UNSUPPORTED, "cannot listen to devlink: %s",
                        nl_geterror(group < 0 ? group : rc));
-    int error = pthread_create(&listener->thread, NULL, listen_run, listener);
+    int error = thread_begin(&listener->thread, 0, listen_run, listener);
     if (error != 0)
         return err_set_errno(err, ERR_IO, error, "cannot start a thread");
     listener->running = true;

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +17,12 @@
 
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/thread.h"
 
 /* A thread that just came back from the kernel may still wait for a processor; one that is stuck
  * must not cost a whole deadline again and again. */
 #define BUSY_GRACE_MS 50
+#define STACK_BYTES   (256 * 1024)
 
 struct nlx_sender {
     pthread_mutex_t lock;
@@ -76,22 +77,6 @@ static void *sender_run(void *arg)
     return NULL;
 }
 
-static int start_thread(struct nlx_sender *sender)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, 256 * 1024);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's business */
-    int error = pthread_create(&thread, &attr, sender_run, sender);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return error;
-}
-
 enum err_code nlx_sender_new(int fd, struct nlx_sender **out, struct err *err)
 {
     struct nlx_sender *sender = calloc(1, sizeof(*sender));
@@ -102,7 +87,7 @@ enum err_code nlx_sender_new(int fd, struct nlx_sender **out, struct err *err)
     sender->fd = fd;
     pthread_mutex_init(&sender->lock, NULL);
     cond_init(&sender->changed);
-    int error = start_thread(sender);
+    int error = thread_begin(NULL, STACK_BYTES, sender_run, sender);
     if (error != 0) {
         sender_destroy(sender);
         return err_set_errno(err, ERR_IO, error, "cannot start a netlink thread");

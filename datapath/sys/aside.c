@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "base/cond.h"
 #include "base/duration.h"
 #include "base/text.h"
+#include "base/thread.h"
 
 struct task {
     struct task *next;
@@ -77,21 +77,6 @@ static void *task_run(void *arg)
     if (last)
         aside_destroy(aside);
     return NULL;
-}
-
-static int start_thread(struct task *task)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's business */
-    int error = pthread_create(&thread, &attr, task_run, task);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return error;
 }
 
 enum err_code aside_new(struct aside **out, struct err *err)
@@ -160,7 +145,7 @@ static enum err_code admit(struct aside *aside, const char *key, const struct as
     task->next = aside->out;
     aside->out = task;
     aside->count++;
-    int error = start_thread(task);
+    int error = thread_begin(NULL, 0, task_run, task);
     if (error != 0) {
         unlink_task(aside, task);
         free(task);

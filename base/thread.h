@@ -1,0 +1,12 @@
+#pragma once
+/*
+ * base/thread.h - threads that take no signals: those are the business of the thread that runs the
+ * loop, whatever it has blocked by then.
+ */
+
+#include <pthread.h>
+#include <stddef.h>
+
+/* Begins fn(arg) with all signals blocked. stack_bytes 0 = the system's own size. With out == NULL
+ * nobody joins it. 0, or the errno of why there is none. */
+int thread_begin(pthread_t *out, size_t stack_bytes, void *(*fn)(void *arg), void *arg);
