@@ -137,6 +137,10 @@ static struct cc_ack cleaned(const struct cc *cc, const struct cc_ack *ack)
         a.queue_ns = most_ns;
     if (a.rtt_ns > most_ns)
         a.rtt_ns = most_ns;
+    if (a.hold_ns < 0)
+        a.hold_ns = 0;
+    if (a.hold_ns > most_ns)
+        a.hold_ns = most_ns;
     if (a.acked_bytes < 0)
         a.acked_bytes = 0;
     if (a.packets < 0 || a.packets > UINT32_MAX)

@@ -22,7 +22,10 @@
  *   weight / weight_total; with the total from the receiver the standing queue is 1/beta whatever
  *   the number of senders, and the gain falls as 1/N. Without it weight_assumed is the total. q is
  *   looked at a little ahead (damping * its change), so that the answer, one round trip late, does
- * not swing. q is the share of packets with ECN marks where the path marks, the delay otherwise.
+ *   not swing. q is the share of packets with ECN marks where the path marks, the delay otherwise.
+ *   A round trip is the base and what the hosts' processes hold up (cc_ack.hold_ns); an
+ *   acknowledgement that comes later than one after the last step makes as many steps as it is
+ *   late, at most CC_STEPS_MAX, so that senders that hear seldom grow as fast as others.
  */
 
 #include <stdbool.h>
@@ -42,6 +45,7 @@ enum cc_kind { CC_SOLAR, CC_SOLAR_LITERAL, CC_DCQCN, CC_SWIFT, CC_HPCC };
 #define CC_WEIGHT_MAX    1000000
 #define CC_SHARE_MIN     1e-5 /* of the line: no law goes lower */
 #define CC_GAIN_MAX      1e3  /* eta, beta, reward, damping */
+#define CC_STEPS_MAX     8    /* of Solar-CC in one acknowledgement */
 #define CC_QUEUE_RTT_MAX 1e3  /* queues above count as this many base round trips */
 
 struct cc_params {
@@ -60,6 +64,7 @@ struct cc_ack {
     int64_t now_ns;
     int64_t rtt_ns;          /* of the echoed packet, without the receiver's hold */
     int64_t queue_ns;        /* delay above the base, or -1: then rtt_ns - base */
+    int64_t hold_ns;         /* of hosts whose processes do not always run: no queue; 0 = none */
     int64_t acked_bytes;     /* newly */
     int64_t packets, marked; /* since the last one; marked = -1: the path does not mark */
     double weight_total;     /* of all senders to the receiver; 0 = not known */
@@ -70,9 +75,9 @@ struct cc_ack {
 
 struct cc_solar {
     double alpha, queue;
-    int64_t next_ns;
+    int64_t step_ns; /* the last one */
     int64_t packets, marked;
-    double delay_sum; /* of `delays` acknowledgements, in base round trips */
+    double delay_sum; /* of `delays` acknowledgements, in round trips */
     int64_t delays;
 };
 struct cc_dcqcn {

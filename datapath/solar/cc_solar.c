@@ -8,7 +8,7 @@
 #define LOSS_BETA_Q                                                                                \
     0.5               /* beta q, of 1 where a link is shared, from which on loss is congestion     \
                        */
-#define QUEUE_MAX 4.0 /* base round trips; a longer queue says nothing more */
+#define QUEUE_MAX 4.0 /* round trips; a longer queue says nothing more */
 
 static double share_of(const struct cc *cc, double weight_total)
 {
@@ -47,25 +47,38 @@ static double observed_queue(struct cc_solar *s, double beta)
 
 typedef double reward_fn(const struct cc *cc, double beta_q, double weight_total);
 
+/* How many steps are due, one a round trip; 0 = none yet. */
+static double steps_due(struct cc_solar *s, int64_t now_ns, int64_t rtt_ns)
+{
+    int64_t elapsed_ns = now_ns - s->step_ns;
+    if (elapsed_ns >= 0 && elapsed_ns < rtt_ns && s->step_ns != 0)
+        return 0;
+    bool first = s->step_ns == 0 || elapsed_ns < 0;
+    s->step_ns = now_ns;
+    double steps = first ? 1 : (double)elapsed_ns / (double)rtt_ns;
+    return steps < CC_STEPS_MAX ? steps : CC_STEPS_MAX;
+}
+
 static void step(struct cc *cc, const struct cc_ack *ack, reward_fn *reward)
 {
     struct cc_solar *s = &cc->u.solar;
-    s->delay_sum += (double)ack->queue_ns / (double)cc->params.base_rtt_ns;
+    int64_t rtt_ns = cc->params.base_rtt_ns + ack->hold_ns;
+    s->delay_sum += (double)ack->queue_ns / (double)rtt_ns;
     s->delays++;
     if (ack->marked >= 0) {
         s->packets += ack->packets;
         s->marked += ack->marked;
     }
-    if (ack->now_ns < s->next_ns && s->next_ns - ack->now_ns <= cc->params.base_rtt_ns)
+    double steps = steps_due(s, ack->now_ns, rtt_ns);
+    if (steps == 0)
         return;
-    s->next_ns = ack->now_ns + cc->params.base_rtt_ns;
 
     double before = s->queue;
     s->queue = observed_queue(s, cc->params.beta);
-    double ahead = s->queue + cc->params.damping * (s->queue - before);
+    double ahead = s->queue + cc->params.damping * (s->queue - before) / steps;
     double beta_q = cc->params.beta * (ahead > 0 ? ahead : 0);
     double least = s->alpha / 2;
-    s->alpha += cc->params.eta * (reward(cc, beta_q, ack->weight_total) - beta_q);
+    s->alpha += cc->params.eta * steps * (reward(cc, beta_q, ack->weight_total) - beta_q);
     /* The law is a small step from one queue to the next. A queue that jumps by several round trips
      * would take all at once, and then there is no acknowledgement to take the next step with. */
     if (!(s->alpha > least))

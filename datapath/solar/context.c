@@ -314,6 +314,14 @@ static void run_timers(struct solar_context *context, int64_t now_ns)
     }
 }
 
+/* A sender whose process does not run keeps what it was granted: others may have as much more. */
+void context_note_away(struct solar_context *context, int64_t away_ns)
+{
+    context->away_ns -= context->away_ns / ABSENT_FADE;
+    if ((double)away_ns > context->away_ns)
+        context->away_ns = (double)(away_ns < ABSENT_MAX_NS ? away_ns : ABSENT_MAX_NS);
+}
+
 /* What came while nobody looked waited in the socket. */
 static void note_absence(struct solar_context *context)
 {
@@ -323,8 +331,8 @@ static void note_absence(struct solar_context *context)
     context->absent_ns -= context->absent_ns / ABSENT_FADE;
     if ((double)now_ns > context->absent_ns)
         context->absent_ns = (double)now_ns;
-    credit_set_held(context->credit,
-                    (int64_t)((double)context->config.line_bps / 8e9 * context->absent_ns));
+    double held_ns = context->absent_ns + context->away_ns;
+    credit_set_held(context->credit, (int64_t)((double)context->config.line_bps / 8e9 * held_ns));
 }
 
 static void run_round(struct solar_context *context, int64_t now_ns)

@@ -75,6 +75,7 @@ struct solar_context {
     int64_t round_ns;      /* when the round under way began */
     double absent_ns;      /* the longest of late that something had come before it was read */
     int64_t absent_now_ns; /* of the round under way */
+    double away_ns;        /* the longest of late that a sender's process did not run, as it says */
     bool busy;             /* something happened in it */
     bool told;             /* and the user was told of it */
     bool untold;           /* a queue pair waits for room in a completion queue */
@@ -87,6 +88,8 @@ struct solar_context {
 int64_t context_now_ns(void);
 /* A burst is not longer than what the path holds. */
 int64_t context_burst_bytes(const struct solar_context *context);
+/* A sender says that its process did not run for so long (wire_start.away). */
+void context_note_away(struct solar_context *context, int64_t away_ns);
 /* Of the path without a queue, for a burst of so many bytes: its last packet waits for the first.
  */
 int64_t context_rtt_ns(const struct solar_context *context, int64_t burst_bytes);

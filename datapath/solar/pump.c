@@ -170,6 +170,7 @@ enum err_code pump_on_ack(struct pump *p, const struct wire_ack *ack, int64_t no
     struct cc_ack told = {.now_ns = now_ns,
                           .rtt_ns = news.rtt_ns,
                           .queue_ns = queue_ns,
+                          .hold_ns = (int64_t)(p->hold_ns + p->absent_ns),
                           .acked_bytes = news.acked_bytes,
                           .packets = packets,
                           .marked = p->path_marks ? marked : -1,

@@ -12,7 +12,8 @@
 #include "base/own.h"
 #include "datapath/solar/control.h"
 
-#define PATIENCE_NS INT64_C(100000000) /* the peer's process may not run for so long */
+#define HOLD_MAX_NS                                                                                \
+    INT64_C(100000000) /* of a peer's process that does not run: counts in windows */
 
 static void free_memory(struct solar_qp *qp)
 {
@@ -251,10 +252,10 @@ static enum err_code open_parts(struct solar_qp *qp, uint64_t credit_bytes, stru
     if (code != ERR_OK)
         return code;
     track_set_burst(&qp->track, qp->burst);
-    track_set_patience(&qp->track, PATIENCE_NS);
+    track_set_patience(&qp->track, TRACK_TIMEOUT_MAX_NS);
     pump_init(&qp->pump, &qp->track, &cc, head, credit_bytes, false);
     pump_set_burst(&qp->pump, qp->burst);
-    pump_set_hold(&qp->pump, PATIENCE_NS);
+    pump_set_hold(&qp->pump, HOLD_MAX_NS);
     qp->window = (struct wire_window){.next = 0};
     return ERR_OK;
 }

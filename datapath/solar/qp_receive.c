@@ -103,6 +103,8 @@ static void count_credit(struct solar_qp *qp, const struct wire_packet *w)
     uint64_t arrived = credit->sender[qp->sender].arrived;
     uint64_t more = (uint64_t)w->start.demand_kib * 1024;
     if ((w->flags & WIRE_F_START) != 0)
+        context_note_away(qp->context, (int64_t)w->start.away * WIRE_AWAY_NS);
+    if ((w->flags & WIRE_F_START) != 0)
         credit_demand(credit, qp->sender,
                       arrived + more + (w->type == WIRE_READ ? 0 : w->start.length));
     if (w->payload_len > 0)

@@ -74,18 +74,23 @@ void qp_send_nak(struct solar_qp *qp, enum wire_nak why, int64_t now_ns)
     put_control(qp, &w, now_ns);
 }
 
+static uint32_t demand_kib(uint64_t kib)
+{
+    return kib < WIRE_DEMAND_MAX ? (uint32_t)kib : WIRE_DEMAND_MAX;
+}
+
 /* The sum that is wanted follows from what was sent (modulo 2^40) and what waits. */
 void qp_send_probe(struct solar_qp *qp, int64_t now_ns)
 {
     uint64_t waits = qp->asked_bytes - qp->pump.sent_bytes;
     uint64_t length = waits < WIRE_MESSAGE_MAX ? waits : WIRE_MESSAGE_MAX;
     uint64_t more_kib = (waits - length) / 1024;
-    struct wire_packet w = {
-        .type = WIRE_PROBE,
-        .flags = WIRE_F_START,
-        .offset = qp->pump.sent_bytes & WIRE_OFFSET_MAX,
-        .start = {.length = (uint32_t)length,
-                  .demand_kib = more_kib < UINT32_MAX ? (uint32_t)more_kib : UINT32_MAX}};
+    struct wire_packet w = {.type = WIRE_PROBE,
+                            .flags = WIRE_F_START,
+                            .offset = qp->pump.sent_bytes & WIRE_OFFSET_MAX,
+                            .start = {.length = (uint32_t)length,
+                                      .demand_kib = demand_kib(more_kib),
+                                      .away = wire_away((int64_t)qp->pump.absent_ns)}};
     pump_announced(&qp->pump, qp->asked_bytes, now_ns);
     track_asked(&qp->track, now_ns);
     put_control(qp, &w, now_ns);
@@ -130,7 +135,8 @@ static void put_data(struct solar_qp *qp, const struct message *m, const struct 
         w.flags |= WIRE_F_START | (m->has_immediate ? WIRE_F_IMMEDIATE : 0);
         w.start.length = m->length;
         w.start.immediate = m->immediate;
-        w.start.demand_kib = more_kib < UINT32_MAX ? (uint32_t)more_kib : UINT32_MAX;
+        w.start.demand_kib = demand_kib(more_kib);
+        w.start.away = wire_away((int64_t)qp->pump.absent_ns);
     }
     put(qp, &w, p->path, now_ns);
 }

@@ -199,12 +199,22 @@ static int64_t usual_wait_ns(const struct track *t)
     return t->wait_ns + 4 * t->waitvar_ns;
 }
 
-/* That, and never less than one of late took; paths may be of different length. 0 = no sample yet.
- */
+static bool is_patient(const struct track *t)
+{
+    return t->patience_ns > t->timeout_min_ns;
+}
+
+/* Before the first sample. Without patience timers repair then, and nobody is asked: 0. */
+static int64_t first_wait_ns(const struct track *t)
+{
+    return is_patient(t) ? TIMEOUT_FIRST_FACTOR * t->timeout_min_ns : 0;
+}
+
+/* That, and never less than one of late took; paths may be of different length. 0 = not known. */
 static int64_t long_wait_ns(const struct track *t)
 {
     int64_t wait_ns = usual_wait_ns(t), late_ns = t->late_ns + t->late_ns / 4;
-    return t->srtt_ns == 0 ? 0 : wait_ns > late_ns ? wait_ns : late_ns;
+    return t->srtt_ns == 0 ? first_wait_ns(t) : wait_ns > late_ns ? wait_ns : late_ns;
 }
 
 static void sample_rtt(struct track *t, int64_t rtt_ns, int64_t hold_ns)
@@ -250,8 +260,6 @@ static void hear_echo(struct track *t, const struct wire_ack *ack, bool answers,
         if (ack->echo_attempt == 0)
             return; /* the network made it two */
         t->counters.spurious++;
-        if (t->timeout_min_ns <= t->patience_ns / 2)
-            t->timeout_min_ns *= 2;
         for (int i = 0; i < t->paths; i++)
             if (t->path[i].tolerance < TRACK_TOLERANCE_MAX)
                 t->path[i].tolerance++;
@@ -281,7 +289,7 @@ static bool is_overdue(const struct track *t, const struct track_packet *p)
 {
     const struct track_path *path = &t->path[p->path];
     int64_t wait_ns = long_wait_ns(t) / TRACK_TOLERANCE * path->tolerance;
-    wait_ns *= path->arrived > 0 ? 1 : UNHEARD_FACTOR;
+    wait_ns *= path->arrived > 0 || t->srtt_ns == 0 ? 1 : UNHEARD_FACTOR;
     return wait_ns > 0 && t->seen_ns - p->sent_ns >= wait_ns;
 }
 
@@ -366,6 +374,8 @@ enum err_code track_on_ack(struct track *t, const struct wire_ack *ack, int64_t 
         t->una++;
     if (answers || out->acked_packets > 0)
         t->asks = 0;
+    if (out->acked_packets > 0)
+        t->news_ns = now_ns;
     find_lost(t, ack, now_ns, out);
     return ERR_OK;
 }
@@ -379,11 +389,12 @@ static int64_t deadline_ns(const struct track *t, const struct track_path *path)
         return INT64_MAX;
     int64_t sent_ns = t->slots[path->first].sent_ns;
     int64_t ns = t->srtt_ns > 0 ? usual_wait_ns(t) : TIMEOUT_FIRST_FACTOR * t->timeout_min_ns;
-    ns = ns < t->timeout_min_ns ? t->timeout_min_ns : ns;
+    ns = ns < t->patience_ns ? t->patience_ns : ns;
     int doublings = sent_ns < path->timeout_ns ? 0 : path->timeouts;
     for (int i = 0; i < doublings && ns < TRACK_TIMEOUT_MAX_NS; i++)
         ns *= 2;
-    return sent_ns + (ns < TRACK_TIMEOUT_MAX_NS ? ns : TRACK_TIMEOUT_MAX_NS);
+    int64_t since_ns = is_patient(t) && t->news_ns > sent_ns ? t->news_ns : sent_ns;
+    return since_ns + (ns < TRACK_TIMEOUT_MAX_NS ? ns : TRACK_TIMEOUT_MAX_NS);
 }
 
 static void end_timer(struct track *t, struct track_path *path, int64_t now_ns)
@@ -404,7 +415,7 @@ int track_on_tick(struct track *t, int64_t now_ns)
 /* Silence since the last transmission or question; twice as long after each in vain. */
 static int64_t ask_at_ns(const struct track *t)
 {
-    if (t->una == t->next || t->srtt_ns == 0)
+    if (t->una == t->next || long_wait_ns(t) == 0)
         return INT64_MAX;
     int64_t since_ns = t->sent_ns > t->asked_ns ? t->sent_ns : t->asked_ns;
     int64_t wait_ns = long_wait_ns(t) > 2 * t->srtt_ns ? long_wait_ns(t) : 2 * t->srtt_ns;

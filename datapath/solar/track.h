@@ -14,12 +14,12 @@
  * That some acknowledgement was lost makes nothing lost. Paths (source ports) keep their order,
  * different ones need not: what is less than a round trip apart on two paths proves nothing. The
  * tolerance of a path grows when a repair turns out to have been for nothing (the other side says
- * that it got a packet twice); then the least timeout doubles too, up to track_set_patience(): the
- * other side's process does not always run.
+ * that it got a packet twice).
  *
  * Nothing follows the last packets: when all is silent for a wait, the other side is asked for an
  * acknowledgement (WIRE_PROBE). Its answer tells that it had the question, and so that what is
- * still missing was lost before. A process that does not run answers late, and loses nothing.
+ * still missing was lost before. A process that does not run answers late, and loses nothing: where
+ * there are such (track_set_patience) silence proves nothing, and timers are the last resort.
  *
  * A path on which TRACK_BAD_TIMEOUTS packets in a row were given up by time, with nothing arriving
  * between, is left out for TRACK_BAD_NS.
@@ -84,6 +84,7 @@ struct track {
     uint32_t heard;            /* wire_ack.arrived of the newest acknowledgement */
     int64_t sent_ns, asked_ns; /* when something, or the question, was sent last; 0 = never */
     int64_t seen_ns;           /* when the newest that is known to have arrived was sent */
+    int64_t news_ns;           /* when something was acknowledged for the first time, last */
     int asks;                  /* in a row without an answer */
     uint32_t behind_ns;        /* of the packets entered from now on; the caller's */
     struct track_counters counters;
@@ -104,7 +105,10 @@ ERR_MUST_CHECK enum err_code track_init(struct track *t, struct track_packet *sl
                                         size_t slot_count, int paths, int64_t timeout_min_ns,
                                         struct err *err);
 
-/* How far the least timeout may grow; as given to track_init() at first, so not at all. */
+/* The other side's process may be silent for so long though nothing is lost: no timer ends sooner,
+ * nor so soon after anything was acknowledged (it may be slow with all that waits before it), and
+ * it is asked already before the first sample. The least timeout at first, which changes nothing.
+ */
 void track_set_patience(struct track *t, int64_t patience_ns);
 /* So many packets in a row take one path (1 at first): they leave as one burst. Not below 1. */
 void track_set_burst(struct track *t, int packets);

@@ -28,6 +28,12 @@ uint32_t wire_ticks(int64_t now_ns)
     return (uint32_t)((uint64_t)now_ns / WIRE_TICK_NS) % WIRE_TICKS;
 }
 
+uint8_t wire_away(int64_t away_ns)
+{
+    int64_t units = away_ns / WIRE_AWAY_NS;
+    return units < 0 ? 0 : units > UINT8_MAX ? UINT8_MAX : (uint8_t)units;
+}
+
 int64_t wire_ticks_since(uint32_t sent_ticks, int64_t now_ns)
 {
     uint32_t ticks = (wire_ticks(now_ns) - sent_ticks) % WIRE_TICKS;
@@ -110,7 +116,8 @@ static void decode_start(const uint8_t *p, struct wire_start *out)
 {
     out->length = (uint32_t)bytes_get(p, 4);
     out->immediate = (uint32_t)bytes_get(p + 4, 4);
-    out->demand_kib = (uint32_t)bytes_get(p + 8, 4);
+    out->demand_kib = (uint32_t)bytes_get(p + 8, 3);
+    out->away = p[11];
 }
 
 static void decode_credit(const uint8_t *p, struct wire_ack *out)
@@ -257,7 +264,8 @@ size_t wire_seal(const struct wire_keys *keys, const struct wire_packet *packet,
     } else if ((packet->flags & WIRE_F_START) != 0) {
         p = bytes_put(p, packet->start.length, 4);
         p = bytes_put(p, packet->start.immediate, 4);
-        bytes_put(p, packet->start.demand_kib, 4);
+        p = bytes_put(p, packet->start.demand_kib, 3);
+        bytes_put(p, packet->start.away, 1);
     }
     size_t head_len = WIRE_HEADER_SIZE + extension_size(packet->type, packet->flags);
     tag_of(keys, head, head_len, packet->psn, packet->payload, packet->payload_len,

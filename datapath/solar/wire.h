@@ -50,7 +50,9 @@
 #define WIRE_PACKET_MAX   65507                              /* bytes of a datagram */
 #define WIRE_COVER_MAX    256                                /* payload always under the tag */
 #define WIRE_OFFSET_MAX   ((INT64_C(1) << 40) - 1)
-#define WIRE_MESSAGE_MAX  (INT64_C(1) << 30) /* bytes of a message */
+#define WIRE_MESSAGE_MAX  (INT64_C(1) << 30)        /* bytes of a message */
+#define WIRE_DEMAND_MAX   ((UINT32_C(1) << 24) - 1) /* KiB */
+#define WIRE_AWAY_NS      INT64_C(100000)
 #define WIRE_PRIORITY_MAX 7
 #define WIRE_TENSOR_MAX   3
 #define WIRE_ATTEMPT_MAX  7
@@ -88,7 +90,8 @@ enum wire_nak {
 struct wire_start {
     uint32_t length;     /* bytes of the message, at most WIRE_MESSAGE_MAX */
     uint32_t immediate;  /* of the user (WIRE_F_IMMEDIATE), or the number of a read */
-    uint32_t demand_kib; /* what waits to be sent after this message, at most UINT32_MAX */
+    uint32_t demand_kib; /* what waits to be sent after this message, at most WIRE_DEMAND_MAX */
+    uint8_t away; /* for how long the sender's process did not run of late, in WIRE_AWAY_NS */
 };
 
 struct wire_ack {
@@ -140,6 +143,8 @@ struct wire_near {
 /* The value with these low bits that is nearest to `near`; never negative. */
 uint64_t wire_expand(uint32_t low, uint64_t near);
 uint32_t wire_ticks(int64_t now_ns);
+/* wire_start.away of a time: the part of a unit is dropped, what is more than it tells is cut. */
+uint8_t wire_away(int64_t away_ns);
 /* From `sent` to now in ns, at most half a turn (0.53 s); a time in the future counts as 0. */
 int64_t wire_ticks_since(uint32_t sent_ticks, int64_t now_ns);
 

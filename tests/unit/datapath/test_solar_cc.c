@@ -314,14 +314,14 @@ static void hostile_input_leaves_all_in_range(void **state)
         struct cc cc;
         assert_ok(cc_init(&cc, (enum cc_kind)kind, &params, &err));
         for (int i = 0; i < 20000; i++) {
-            int pick[9];
-            for (int k = 0; k < 9; k++) {
+            int pick[10];
+            for (int k = 0; k < 10; k++) {
                 x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
                 pick[k] = (int)(x >> 40 & 7);
             }
             struct cc_ack ack = {numbers[pick[0]], numbers[pick[1]], numbers[pick[2]],
                                  numbers[pick[3]], numbers[pick[4]], numbers[pick[5]],
-                                 reals[pick[6]],   reals[pick[7]]};
+                                 numbers[pick[9]], reals[pick[6]],   reals[pick[7]]};
             if (pick[8] == 0)
                 cc_on_loss(&cc, numbers[pick[0]], numbers[pick[1]]);
             else if (pick[8] == 1)
@@ -389,6 +389,45 @@ static void laws_have_names(void **state)
     assert_false(cc_kind_from_name("reno", &kind));
 }
 
+/* A sender that is told of the same queue each `every` round trips, `rounds` times in all. */
+static double share_after(int64_t every, int64_t hold_ns, int64_t queue_ns, int rounds)
+{
+    struct cc cc;
+    struct err err = ERR_INIT;
+    struct cc_params params = cc_defaults(LINE_BPS, RTT_NS, 1500);
+    assert_int_equal(cc_init(&cc, CC_SOLAR, &params, &err), ERR_OK);
+    start_at(&cc, 0.05);
+    for (int64_t i = 1; i <= rounds; i += every)
+        cc_on_ack(&cc, &(struct cc_ack){.now_ns = i * RTT_NS,
+                                        .rtt_ns = -1,
+                                        .queue_ns = queue_ns,
+                                        .hold_ns = hold_ns,
+                                        .packets = 1,
+                                        .marked = -1,
+                                        .weight_total = 4,
+                                        .utilisation = -1});
+    return cc.rate_bps / (double)LINE_BPS;
+}
+
+static void who_hears_seldom_grows_as_fast(void **state)
+{
+    (void)state;
+    double often = share_after(1, 0, 0, 81), seldom = share_after(4, 0, 0, 81);
+    assert_true(fabs(often - 0.05 - 81 / 32.0 / 4) < 1e-9);
+    assert_true(fabs(seldom - 0.05 - (1 + 80) / 32.0 / 4) < 1e-9);
+    double silent = share_after(80, 0, 0, 81); /* but what one acknowledgement does is bounded */
+    assert_true(fabs(silent - 0.05 - (1 + CC_STEPS_MAX) / 32.0 / 4) < 1e-9);
+}
+
+/* alpha = w / (beta q): q is a share of the whole round trip. */
+static void what_hosts_hold_up_is_no_queue(void **state)
+{
+    (void)state;
+    assert_true(fabs(share_after(1, 0, RTT_NS / 4, 5000) - 0.25) < 1e-3);
+    assert_true(fabs(share_after(1, 9 * RTT_NS, RTT_NS * 10 / 4, 50000) - 0.25) < 1e-3);
+    assert_true(fabs(share_after(1, 0, RTT_NS * 10 / 4, 5000) - 0.025) < 1e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +443,8 @@ int main(void)
         cmocka_unit_test(hostile_input_leaves_all_in_range),
         cmocka_unit_test(parameters_out_of_range_are_refused),
         cmocka_unit_test(laws_have_names),
+        cmocka_unit_test(who_hears_seldom_grows_as_fast),
+        cmocka_unit_test(what_hosts_hold_up_is_no_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,7 +256,6 @@ static void a_repair_for_nothing_is_counted_and_learnt_from(void **state)
 {
     (void)state;
     start(1);
-    track_set_patience(&t, 4 * TIMEOUT_NS);
     send_on(0, 5, 0);
     ack(0, 0, 0x0e, 10); /* 1 to 3 */
     assert_int_equal(track_lost(&t)->psn, 0);
@@ -266,27 +265,56 @@ static void a_repair_for_nothing_is_counted_and_learnt_from(void **state)
     assert_ok(track_on_ack(&t, &a, 30, &news, &err));
     assert_int_equal(t.counters.spurious, 1);
     assert_int_equal(t.path[0].tolerance, TRACK_TOLERANCE + 1);
-    assert_int_equal(t.timeout_min_ns, 2 * TIMEOUT_NS);
     assert_int_equal(news.rtt_ns, -1);
     a.echo_attempt = 0; /* doubled by the network */
     assert_ok(track_on_ack(&t, &a, 30, &news, &err));
     assert_int_equal(t.counters.spurious, 1);
-    assert_int_equal(t.timeout_min_ns, 2 * TIMEOUT_NS);
 }
 
-static void patience_has_an_end(void **state)
+/* Silence for longer than any timer: whoever does not run says nothing of what is lost. */
+static void with_patience_silence_loses_nothing(void **state)
 {
     (void)state;
     start(1);
-    send_on(0, 1, 0);
+    track_set_patience(&t, 100 * TIMEOUT_NS);
+    send_on(0, 2, 0);
+    assert_int_equal(track_on_tick(&t, 99 * TIMEOUT_NS), 0);
+    assert_null(track_lost(&t));
+    assert_int_equal(track_on_tick(&t, 100 * TIMEOUT_NS), 2); /* but it has an end */
+    assert_non_null(track_lost(&t));
+}
+
+/* Whoever is slow with all that waits before a packet has not lost it. */
+static void with_patience_news_put_timers_off(void **state)
+{
+    (void)state;
+    start(1);
+    track_set_patience(&t, 100 * TIMEOUT_NS);
+    send_on(0, 2, 0);
+    ack(1, 0, 0, 10 * TIMEOUT_NS);
+    assert_int_equal(track_on_tick(&t, 109 * TIMEOUT_NS), 0);
+    assert_int_equal(track_on_tick(&t, 110 * TIMEOUT_NS), 1);
+}
+
+/* The first packets have no sample to go by: who is asked says whether they are lost. */
+static void with_patience_the_first_packets_are_asked_for(void **state)
+{
+    (void)state;
+    start(1);
+    track_set_patience(&t, 100 * TIMEOUT_NS);
+    send_on(0, 2, 10);
+    int64_t ask_ns = 10 + 4 * TIMEOUT_NS;
+    assert_int_equal(track_deadline_ns(&t), ask_ns);
+    assert_false(track_wants_ask(&t, ask_ns - 1));
+    assert_true(track_wants_ask(&t, ask_ns));
+    track_asked(&t, ask_ns);
     struct track_news news;
-    struct wire_ack a = {.next_psn = 1, .echo_psn = 0, .echo_attempt = 1, .echo_duplicate = true};
-    assert_ok(track_on_ack(&t, &a, 30, &news, &err));
-    assert_int_equal(t.timeout_min_ns, TIMEOUT_NS); /* there is none unless it is set */
-    track_set_patience(&t, 9 * TIMEOUT_NS);
-    for (int i = 0; i < 100; i++)
-        assert_ok(track_on_ack(&t, &a, 30, &news, &err));
-    assert_int_equal(t.timeout_min_ns, 8 * TIMEOUT_NS);
+    struct wire_ack a = {.next_psn = 0, .sack = 2, .echo_psn = 1, .arrived = 1};
+    a.echo_ticks = wire_ticks(ask_ns);
+    assert_ok(track_on_ack(&t, &a, ask_ns + 1000, &news, &err));
+    assert_int_equal(news.lost_packets, 1);
+    assert_int_equal(track_lost(&t)->psn, 0);
+    assert_int_equal(t.counters.timeouts, 0);
 }
 
 /* A process that does not always run holds back its acknowledgements: timers wait for that, what
@@ -807,7 +835,9 @@ int main(void)
         cmocka_unit_test(a_path_that_only_loses_is_left_out_for_a_while),
         cmocka_unit_test(where_all_paths_are_bad_all_are_used),
         cmocka_unit_test(a_repair_for_nothing_is_counted_and_learnt_from),
-        cmocka_unit_test(patience_has_an_end),
+        cmocka_unit_test(with_patience_silence_loses_nothing),
+        cmocka_unit_test(with_patience_news_put_timers_off),
+        cmocka_unit_test(with_patience_the_first_packets_are_asked_for),
         cmocka_unit_test(timers_go_by_the_receivers_hold_too),
         cmocka_unit_test(a_probe_is_answered_with_its_own_ticks),
         cmocka_unit_test(a_burst_takes_one_path),

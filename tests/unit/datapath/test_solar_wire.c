@@ -62,13 +62,22 @@ static void a_packet_opens_as_it_was_sealed(void **state)
     struct err err = ERR_INIT;
     struct wire_packet in = write_packet(1440), out;
     in.flags = WIRE_F_START | WIRE_F_IMMEDIATE | WIRE_F_LAST;
-    in.start = (struct wire_start){WIRE_MESSAGE_MAX, 0xfeedface, UINT32_MAX};
+    in.start = (struct wire_start){WIRE_MESSAGE_MAX, 0xfeedface, WIRE_DEMAND_MAX, UINT8_MAX};
     struct datagram d = sealed(&in);
     assert_int_equal(d.len, WIRE_HEADER_SIZE + WIRE_START_SIZE + 1440);
     assert_ok(opens(&d, &out, &err));
     assert_ptr_equal(out.payload, d.bytes + WIRE_HEADER_SIZE + WIRE_START_SIZE);
     out.payload = payload;
     assert_memory_equal(&in, &out, sizeof(in));
+}
+
+static void an_absence_is_told_in_units(void **state)
+{
+    (void)state;
+    assert_int_equal(wire_away(-1), 0);
+    assert_int_equal(wire_away(WIRE_AWAY_NS - 1), 0);
+    assert_int_equal(wire_away(7 * WIRE_AWAY_NS), 7);
+    assert_int_equal(wire_away(INT64_MAX), UINT8_MAX);
 }
 
 static void an_acknowledgement_opens_as_it_was_sealed(void **state)
@@ -379,6 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_opens_as_it_was_sealed),
+        cmocka_unit_test(an_absence_is_told_in_units),
         cmocka_unit_test(an_acknowledgement_opens_as_it_was_sealed),
         cmocka_unit_test(credit_alone_opens_as_it_was_sealed),
         cmocka_unit_test(a_full_packet_of_1514_bytes_carries_95_percent),
