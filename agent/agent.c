@@ -315,6 +315,12 @@ static bool on_plan(void *arg, const char *body, size_t len)
     return true;
 }
 
+static bool on_verify(void *arg, const char *body, size_t len)
+{
+    struct agent *agent = arg;
+    return verifier_take(agent->verifier, body, len);
+}
+
 static void on_link_event(void *arg, enum link_event event)
 {
     struct agent *agent = arg;
@@ -331,6 +337,8 @@ static void on_link_event(void *arg, enum link_event event)
         break;
     case LINK_FLASH_DONE:
         flash_reported(agent->flash);
+        break;
+    case LINK_VERIFY_DONE:
         break;
     case LINK_TELEMETRY_DONE:
         agent_telemetry_done(agent);
@@ -381,6 +389,9 @@ static enum err_code agent_init(struct agent *agent, const struct agent_config *
         code = agent_flash_init(agent, err);
     if (code == ERR_OK)
         code = agent_reboot_init(agent, config, err);
+    if (code == ERR_OK && config->verify != NULL && agent->link != NULL)
+        code = verifier_new(agent->loop, agent->link, agent->node, config->verify, &agent->verifier,
+                            err);
     if (code == ERR_OK)
         code = loop_timer_new(agent->loop, on_debounce, agent, &agent->debounce, err);
     if (code == ERR_OK)
@@ -434,6 +445,7 @@ void agent_free(struct agent *agent)
         return;
     agent_telemetry_stop(agent);
     worker_free(agent->reboot_worker);
+    verifier_free(agent->verifier);
     flash_free(agent->flash);
     flasher_free(agent->flasher);
     if (agent->link != NULL)
@@ -467,8 +479,11 @@ void agent_start(struct agent *agent)
 {
     agent_check(agent, RECONCILE_START);
     if (agent->link != NULL) {
-        struct link_events events = {
-            .arg = agent, .plan = on_plan, .flash = agent_on_flash, .event = on_link_event};
+        struct link_events events = {.arg = agent,
+                                     .plan = on_plan,
+                                     .flash = agent_on_flash,
+                                     .verify = on_verify,
+                                     .event = on_link_event};
         agent->link->ops->start(agent->link, &events);
         agent->started = true;
         agent_tell_inventory(agent);
@@ -480,6 +495,8 @@ void agent_start(struct agent *agent)
     tell_known(agent);
     if (agent->flash != NULL)
         flash_start(agent->flash);
+    if (agent->verifier != NULL)
+        verifier_start(agent->verifier);
     agent_telemetry_start(agent);
     watch_events(agent);
     agent_reboot_look(agent);

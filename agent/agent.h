@@ -13,6 +13,7 @@
 #include "agent/link.h"
 #include "agent/reboot.h"
 #include "agent/reconcile.h"
+#include "agent/verify.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/loop.h"
@@ -72,6 +73,7 @@ struct agent_config {
     size_t telemetry_samples;          /* of a batch; 0 = COLLECT_SAMPLES */
     bool telemetry_stays;              /* nothing of it goes to the server */
     struct exporter *exporter;         /* borrowed; who else is told; NULL = nobody */
+    verifier_run_fn *verify;           /* does tests between nodes; NULL = none are asked for */
     const struct agent_reboot *reboot; /* copied; NULL = the node is never rebooted */
     bool (*killed)(void *arg);         /* see reconcile.h; NULL = none */
     void *killed_arg;

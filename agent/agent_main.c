@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "datapath/dp_linux.h"
+#include "agent/verify_run.h"
 #include "datapath/dp_sim.h"
 #include "datapath/lldp_listen.h"
 #include "datapath/sys/confine.h"
@@ -337,6 +338,7 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         .telemetry_samples = (size_t)(options->batch_ns / options->look_ns),
         .telemetry_stays = !options->telemetry,
         .exporter = exporter,
+        .verify = options->sim ? verifier_run_nothing : verify_run,
         .state_dir = options->state_dir,
         .boot_id = boot_id,
         .clock = clock_system(),

@@ -25,8 +25,9 @@ struct agent {
     void *watch_arg;
 
     struct reconcile *reconcile;
-    struct flasher *flasher; /* owned until flash is made */
-    struct flash *flash;     /* NULL = no firmware is written */
+    struct flasher *flasher;   /* owned until flash is made */
+    struct flash *flash;       /* NULL = no firmware is written */
+    struct verifier *verifier; /* NULL = no tests between nodes */
     struct outbox outbox;
     struct counters *counters; /* owned until collect is made */
     struct collect *collect;   /* NULL = no telemetry is sent */

@@ -28,6 +28,7 @@ enum link_event {
     LINK_CHAINS_DONE,
     LINK_RECEIPT_DONE,   /* the receipt was acknowledged, or can never be: give the next one */
     LINK_FLASH_DONE,     /* the last flash report was acknowledged, or can never be */
+    LINK_VERIFY_DONE,    /* the same of the report of a test */
     LINK_TELEMETRY_DONE, /* the batch was acknowledged, or can never be: give the next one */
     LINK_WAITING,        /* a long poll for a plan was sent */
 };
@@ -39,6 +40,8 @@ struct link_events {
     bool (*plan)(void *arg, const char *body, size_t len);
     /* The same with a flash task. */
     bool (*flash)(void *arg, const char *body, size_t len);
+    /* The same with a test between nodes. */
+    bool (*verify)(void *arg, const char *body, size_t len);
     void (*event)(void *arg, enum link_event event);
 };
 
@@ -56,6 +59,9 @@ struct link_ops {
     void (*flash_known)(struct link *link, const char *tag);
     /* Deliver this of a task, and again until it is; a later one takes its place. */
     void (*flash_report)(struct link *link, const char *task, const json_t *document);
+    /* The same of tests between nodes: verify_task_tag(), and their reports. */
+    void (*verify_known)(struct link *link, const char *tag);
+    void (*verify_report)(struct link *link, const char *task, const json_t *document);
     /* Deliver this batch (fleet/telemetry.h), copied, and again until it is. NULL: no telemetry. */
     void (*telemetry)(struct link *link, const void *data, size_t len);
     /* Where the image of this id is to be had; asks nobody. The caller releases *out. */

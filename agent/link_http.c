@@ -1,5 +1,5 @@
 /*
- * agent/link_http.c - see link_http.h: eight channels, each with its own timer and its own
+ * agent/link_http.c - see link_http.h: ten channels, each with its own timer and its own
  * back-off. Made by agent_main and the benchmark, driven by the loop.
  */
 #include "agent/link_http.h"
@@ -21,12 +21,14 @@
 enum channel_id {
     CHANNEL_RECEIPT,
     CHANNEL_FLASH_REPORT,
+    CHANNEL_VERIFY_REPORT,
     CHANNEL_INVENTORY,
     CHANNEL_STATE,
     CHANNEL_CHAINS,
     CHANNEL_TELEMETRY,
     CHANNEL_PLAN,
     CHANNEL_FLASH,
+    CHANNEL_VERIFY,
     CHANNEL_COUNT,
 };
 
@@ -48,6 +50,8 @@ static const struct channel_kind kinds[CHANNEL_COUNT] = {
     [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", "plan", LINK_WAITING, true, false},
     [CHANNEL_FLASH] = {"GET", "", "flash task", LINK_FLASH_DONE, true, true},
     [CHANNEL_FLASH_REPORT] = {"POST", "", "flash report", LINK_FLASH_DONE, false, true},
+    [CHANNEL_VERIFY] = {"GET", "", "test", LINK_VERIFY_DONE, true, true},
+    [CHANNEL_VERIFY_REPORT] = {"POST", "", "report of a test", LINK_VERIFY_DONE, false, true},
 };
 
 #define REQUEST_ID_SIZE 24
@@ -81,8 +85,9 @@ struct link_http {
     int64_t denied_retry_ns;
     struct link_events events;
     bool started;
-    bool away;                  /* said so */
-    char flash_task[NAME_SIZE]; /* of the report that is to be delivered */
+    bool away;                   /* said so */
+    char flash_task[NAME_SIZE];  /* of the report that is to be delivered */
+    char verify_task[NAME_SIZE]; /* the same */
     struct channel channels[CHANNEL_COUNT];
 };
 
@@ -139,6 +144,11 @@ static void make_url(const struct channel *channel, char out[LINK_URL_MAX])
     size_t at = (size_t)len;
     if (channel->kind == &kinds[CHANNEL_FLASH])
         at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/flash", link->node);
+    if (channel->kind == &kinds[CHANNEL_VERIFY])
+        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/verify", link->node);
+    if (channel->kind == &kinds[CHANNEL_VERIFY_REPORT])
+        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/verify/%s:report",
+                               link->node, link->verify_task);
     if (channel->kind == &kinds[CHANNEL_TELEMETRY])
         at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/telemetry", link->node);
     if (channel->kind == &kinds[CHANNEL_FLASH_REPORT])
@@ -272,7 +282,9 @@ static void on_polled(struct channel *channel, const struct http_response *respo
     bool empty = response->status == 204;
     const char *body = response->body == NULL ? "" : response->body;
     bool (*take)(void *arg, const char *body, size_t len) =
-        channel->kind == &kinds[CHANNEL_PLAN] ? events->plan : events->flash;
+        channel->kind == &kinds[CHANNEL_PLAN]    ? events->plan
+        : channel->kind == &kinds[CHANNEL_FLASH] ? events->flash
+                                                 : events->verify;
     if (!empty && !take(events->arg, body, response->body_len)) {
         wait_for(channel, LINK_POLL_MIN_NS + backoff_next(&channel->backoff, jitter_random()));
         return;
@@ -397,6 +409,17 @@ static void link_flash_report(struct link *base, const char *task, const json_t 
     deliver(base, CHANNEL_FLASH_REPORT, document);
 }
 
+static void link_verify_known(struct link *link, const char *tag)
+{
+    set_known(link, CHANNEL_VERIFY, tag);
+}
+
+static void link_verify_report(struct link *base, const char *task, const json_t *document)
+{
+    snprintf(((struct link_http *)base)->verify_task, NAME_SIZE, "%s", task);
+    deliver(base, CHANNEL_VERIFY_REPORT, document);
+}
+
 static bool copy_text(const char *text, char **out)
 {
     *out = text == NULL ? NULL : strdup(text);
@@ -463,6 +486,8 @@ static const struct link_ops http_ops = {
     .known = link_known,
     .flash_known = link_flash_known,
     .flash_report = link_flash_report,
+    .verify_known = link_verify_known,
+    .verify_report = link_verify_report,
     .telemetry = link_telemetry,
     .image = link_image_get,
     .free = link_free,

@@ -110,6 +110,11 @@ enum exit_code cmd_tokens_create(struct context *context, const struct arguments
 enum exit_code cmd_user_create(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_user_password(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_validate(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_verify_cancel(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_verify_list(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_verify_show(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_verify_start(struct context *context, const struct arguments *arguments);
+enum exit_code cmd_verify_watch(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_version(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_wait(struct context *context, const struct arguments *arguments);
 enum exit_code cmd_whoami(struct context *context, const struct arguments *arguments);

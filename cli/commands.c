@@ -58,6 +58,23 @@ const struct command commands[] = {
      OPTIONS(OPTION_REASON), WORDS(1, 1), WORDS_NONE, false, cmd_rollout_confirm},
     {"rollout rollback", "ROLLOUT", "return all its nodes to the plans before", NULL,
      OPTIONS(OPTION_REASON), WORDS(1, 1), WORDS_NONE, false, cmd_rollout_rollback},
+    {"verify start", "[KIND...]", "measure between the RDMA devices of nodes",
+     "KIND is send_lat, read_bw, write_bw, mesh or allreduce. -f gives a whole request as JSON;\n"
+     "--all, --node and --selector choose the nodes.",
+     OPTIONS(OPTION_FILE, OPTION_ALL, OPTION_NODE, OPTION_SELECTOR, OPTION_MESSAGE, OPTION_REASON,
+             OPTION_DRY_RUN),
+     WORDS(0, ARGUMENTS_MAX), WORDS_NONE, false, cmd_verify_start},
+    {"verify list", "", "show verifications", NULL, OPTIONS(OPTION_LIMIT), WORDS(0, 0), WORDS_NONE,
+     false, cmd_verify_list},
+    {"verify show", "VERIFICATION", "show one verification with its tests", NULL, .option_count = 0,
+     WORDS(1, 1), WORDS_NONE, false, cmd_verify_show},
+    {"verify watch", "VERIFICATION", "follow a verification until it ends",
+     "Exit status 0 when every test passed or no limit is for its devices, 1 when one failed or "
+     "is\n"
+     "unknown, or it was cancelled.",
+     OPTIONS(OPTION_INTERVAL), WORDS(1, 1), WORDS_NONE, false, cmd_verify_watch},
+    {"verify cancel", "VERIFICATION", "end it; nodes that are at a test stop", NULL,
+     OPTIONS(OPTION_REASON), WORDS(1, 1), WORDS_NONE, false, cmd_verify_cancel},
     {"campaign create", "[IMAGE]",
      "make a draft of a campaign that brings a firmware image to devices",
      "IMAGE is an id of `stellarctl get images`. -f gives a whole request as JSON, with windows,\n"

@@ -107,6 +107,14 @@ void api_campaign_start(struct request *request);
 void api_campaign_pause(struct request *request);
 void api_campaign_resume(struct request *request);
 void api_campaign_cancel(struct request *request);
+/* api_verifications.c */
+void api_verifications_list(struct request *request);
+void api_verification_post(struct request *request);
+void api_verification_get(struct request *request);
+void api_verification_cancel(struct request *request);
+/* api_verify.c */
+void api_verify_task(struct request *request);
+void api_verify_report(struct request *request);
 /* api_flash.c */
 void api_flash_task(struct request *request);
 void api_flash_report(struct request *request);

@@ -55,6 +55,7 @@ struct app {
     _Atomic(struct rollout_ticker *) ticker; /* any thread; NULL until the store is open */
     bool rollouts_queued;       /* writer thread: a write of server/rollouts is on its way */
     bool campaigns_queued;      /* writer thread: the same of server/campaigns */
+    bool verifications_queued;  /* writer thread: the same of server/verifications */
     struct counters counters;   /* any thread */
     struct event_hub *events;   /* any thread */
     struct images *images;      /* any thread */

@@ -9,6 +9,7 @@
 
 #include "base/finding.h"
 #include "fleet/campaign.h"
+#include "fleet/verify.h"
 #include "fleet/receipt.h"
 
 #define COUNTERS_RULES_MAX 64 /* of fleet/rules.h; the place behind them counts what is no rule */
@@ -20,6 +21,7 @@ struct counters {
     _Atomic uint32_t campaigns[CAMPAIGN_STATE_COUNT];      /* of firmware, not over: as of now */
     _Atomic uint32_t flashing;                             /* devices at work as of now */
     _Atomic uint64_t flashes[CAMPAIGN_DEVICE_STATE_COUNT]; /* ended tasks by outcome */
+    _Atomic uint64_t verified[VERIFY_UNKNOWN + 1];         /* tests that ended, by verdict */
 };
 
 void counters_receipt(struct counters *counters, enum receipt_result result);

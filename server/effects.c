@@ -9,6 +9,7 @@
 #include "server/app.h"
 #include "server/backups.h"
 #include "server/campaigns.h"
+#include "server/verifications.h"
 #include "server/images.h"
 #include "server/planner.h"
 
@@ -132,6 +133,9 @@ static void commit_named(const struct effect *effect, struct app *app)
         waiters_wake(app->waiters, key); /* its agent learns that there is no such node */
         campaign_task_key(effect->name, key);
         publish_remove(app->publish, key); /* nor is it one of the next node of that name */
+        waiters_wake(app->waiters, key);
+        verifications_task_key(effect->name, key);
+        publish_remove(app->publish, key);
         waiters_wake(app->waiters, key);
         break;
     }

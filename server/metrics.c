@@ -97,6 +97,15 @@ static void add_campaigns(struct text *text, const struct counters *counters)
             campaign_device_state_name((enum campaign_device_state)i), counters->flashes[i]);
 }
 
+static void add_verifications(struct text *text, const struct counters *counters)
+{
+    family(text, "verification_tests_total", "counter",
+           "Tests between nodes that ended, by verdict.");
+    for (int i = VERIFY_PASS; i <= VERIFY_UNKNOWN; i++)
+        put(text, "stellar_verification_tests_total{verdict=\"%s\"} %" PRIu64 "\n",
+            verify_verdict_names[i], counters->verified[i]);
+}
+
 static void add_answers(struct text *text, const struct http_stats *http)
 {
     static const char *const methods[HTTP_METHODS] = {"GET",   "HEAD",   "PUT",     "POST",
@@ -233,6 +242,7 @@ void api_metrics(struct request *request)
     add_nodes(&text, &fleet, status_stale(app->status, app->clock->wall_us(app->clock)));
     add_counters(&text, &app->counters);
     add_campaigns(&text, &app->counters);
+    add_verifications(&text, &app->counters);
     add_health(&text, app);
     add(&text, "tenants", "gauge", "Tenants.", (double)fleet.tenants);
     add(&text, "placements", "gauge", "Placed jobs.", (double)fleet.placements);

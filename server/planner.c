@@ -11,6 +11,7 @@
 #include "fleet/compile.h"
 #include "server/release.h"
 #include "server/campaigns.h"
+#include "server/verifications.h"
 #include "server/rollouts.h"
 
 #define PLANNER_SLICE_NS (2 * NS_PER_MS) /* between two looks at the queue */
@@ -143,6 +144,7 @@ void planner_committed(void *arg)
     show_status(app);
     rollouts_poke(app);
     campaigns_poke(app);
+    verifications_poke(app);
 }
 
 bool planner_idle(void *arg)

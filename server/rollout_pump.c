@@ -283,7 +283,8 @@ void rollouts_poke(struct app *app)
     struct rollout_ticker *ticker = app->ticker;
     if (ticker == NULL)
         return; /* the store is being opened or closed */
-    rollout_ticker_set(ticker, world->rollout_count > 0 || world->campaign_count > 0);
+    rollout_ticker_set(ticker, world->rollout_count > 0 || world->campaign_count > 0 ||
+                                   world->verification_count > 0);
     if (!world->rollout_policy.staged && world->rollout_count == 0)
         world->rollouts_due = false;
     if (!world->rollouts_due || app->rollouts_queued)

@@ -8,6 +8,7 @@
 
 #include "base/cond.h"
 #include "server/campaigns.h"
+#include "server/verifications.h"
 #include "server/rollouts.h"
 
 #define TICK_NS (200 * NS_PER_MS)
@@ -47,6 +48,7 @@ static enum err_code look(struct db_tx *tx, void *arg, struct err *err)
         app->world->rollouts_due |= look_at(app, app->world->rollouts[i], now_ns);
     rollouts_poke(app);
     campaigns_look(app);
+    verifications_look(app);
     return ERR_OK;
 }
 

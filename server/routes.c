@@ -22,6 +22,7 @@
 #define R            "/v1/rollouts/{rollout}"
 #define B            "/v1/backups/{backup}"
 #define C            "/v1/firmware/campaigns/{campaign}"
+#define V            "/v1/verifications/{verification}"
 #define READ         ROUTE_TENANT
 #define CHANGE       (ROUTE_JSON | ROUTE_IF_MATCH)
 #define PATCH        (ROUTE_PATCH_BODY | ROUTE_IF_MATCH)
@@ -246,6 +247,15 @@ const struct route routes[] = {
     {"PUT", "/v1/agent/chains", AGENT, AGENT_REPORT, api_agent_chains, "agent_chains", none},
     {"PUT", "/v1/agent/state", AGENT, AGENT_REPORT, api_agent_state, "agent_state", none},
     {"GET", "/v1/agent/solar-keys", AGENT, 0, api_agent_solar_keys, "agent_solar_keys", none},
+    {"GET", "/v1/verifications", STAFF, 0, api_verifications_list, "verifications_list", page},
+    {"POST", "/v1/verifications", OPS, ROUTE_JSON | ROUTE_IDEMPOTENT, api_verification_post,
+     "verification_post", rollout},
+    {"GET", V, STAFF, 0, api_verification_get, "verification_get", none},
+    {"POST", V ":cancel", OPS, 0, api_verification_cancel, "verification_cancel", reason},
+
+    {"GET", N "/verify", AGENT, 0, api_verify_task, "verify_task", plan},
+    {"POST", N "/verify/{task}:report", AGENT, ROUTE_JSON, api_verify_report, "verify_report",
+     none},
     {"GET", N "/flash", AGENT, 0, api_flash_task, "flash_task", plan},
     {"POST", N "/flash/{task}:report", AGENT, ROUTE_JSON, api_flash_report, "flash_report", none},
 };

@@ -82,6 +82,8 @@ void world_free(struct world *world)
         rollout_free(world->rollouts[i]);
     for (size_t i = 0; i < world->campaign_count; i++)
         campaign_free(world->campaigns[i]);
+    for (size_t i = 0; i < world->verification_count; i++)
+        verification_free(world->verifications[i]);
     rollout_policy_release(&world->rollout_policy);
     free(world->tenants);
     free(world->view_tenants);

@@ -18,11 +18,13 @@
 #include "fleet/campaign.h"
 #include "fleet/receipt.h"
 #include "fleet/rollout.h"
+#include "fleet/verification.h"
 #include "fleet/view.h"
 #include "server/http.h"
 
-#define ROLLOUTS_ACTIVE_MAX  64 /* at once */
-#define CAMPAIGNS_ACTIVE_MAX 16
+#define ROLLOUTS_ACTIVE_MAX      64 /* at once */
+#define CAMPAIGNS_ACTIVE_MAX     16
+#define VERIFICATIONS_ACTIVE_MAX 16
 
 struct world_tenant {
     char name[NAME_SIZE];
@@ -143,7 +145,10 @@ struct world {
     struct campaign *campaigns[CAMPAIGNS_ACTIVE_MAX]; /* owned; those that are not over */
     size_t campaign_count;
     bool campaigns_due; /* server/campaigns has something to look at */
-    bool plans_unused;  /* the store may hold plans that nothing names any more */
+    struct verification *verifications[VERIFICATIONS_ACTIVE_MAX]; /* owned; not over */
+    size_t verification_count;
+    bool verifications_due; /* server/verifications has something to look at */
+    bool plans_unused;      /* the store may hold plans that nothing names any more */
     int64_t generation;
     size_t dirty_count;
     bool any_touched;

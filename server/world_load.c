@@ -11,6 +11,7 @@
 #include "db/tables.h"
 #include "server/identity.h"
 #include "server/campaigns.h"
+#include "server/verifications.h"
 #include "server/rollouts.h"
 
 struct load {
@@ -315,6 +316,8 @@ enum err_code world_load(struct app *app, struct db_ro *ro, bool publish, struct
         code = rollouts_load(app, world, ro, err);
     if (code == ERR_OK)
         code = campaigns_load(app, world, ro, publish, err);
+    if (code == ERR_OK)
+        code = verifications_load(app, world, ro, publish, err);
     if (code == ERR_OK && publish)
         code = identity_load(app, ro, err);
     if (code == ERR_OK)

@@ -258,6 +258,39 @@ def no_flash(world, _):
     no_campaigns(world)
 
 
+def no_verifications(world, _):
+    for item in must(world.server.get("/v1/verifications"), 200).json["items"]:
+        if item["state"] == "running":
+            must(world.server.call("POST", f"/v1/verifications/{item['id']}:cancel"), 200)
+
+
+def with_rdma(node, address):
+    body = inventory(node)
+    body["ports"][0]["rdma_device"] = "solar_rdma0"
+    gids = [{"index": 3, "gid": f"::ffff:{address}", "type": "rocev2", "netdev": "sol0"}]
+    return {**body, "rdma_devices": [{"name": "solar_rdma0", "ports": [{"port": 1, "gids": gids}]}]}
+
+
+def verification(world, _):
+    """One that runs: n1 and another node have a device that can be reached."""
+    no_verifications(world, None)
+    other = spare_node(world, None)["params"]["node"]
+    token = must(world.server.call("POST", f"/v1/nodes/{other}/token"), 201).json["token"]
+    for node, given, address in (("n1", world.agent.token, "10.9.0.1"), (other, token, "10.9.0.2")):
+        must(world.server.call("PUT", "/v1/agent/inventory", with_rdma(node, address), token=given), 200)
+    made = must(world.server.call("POST", "/v1/verifications", {"kinds": ["mesh"], "nodes": ["n1", other]}), 201)
+    return {"params": {"verification": made.json["id"]}}
+
+
+def verifying(world, who):
+    """The task of n1 is the first or, when the other node's name comes first, the second one."""
+    name = verification(world, who)["params"]["verification"]
+    tests = must(world.server.get(f"/v1/verifications/{name}"), 200).json["tests"]
+    task = next(t for t in tests if t["members"][0]["node"] == "n1" and t["state"] == "running")["test"]
+    return {"params": {"task": task},
+            "body": {"version": 1, "task": task, "outcome": "done", "figures": {"asked": 1, "answered": 1}}}
+
+
 def no_rollouts(world):
     """Each that is under way is taken back, to its end."""
     no_campaigns(world)
@@ -377,6 +410,11 @@ SAMPLES = {
     "campaign_pause": Sample(before=campaign("start")),
     "campaign_resume": Sample(before=campaign("start", "pause")),
     "campaign_cancel": Sample(before=campaign("start")),
+    "verification_post": Sample({"kinds": ["send_lat"], "all": True}, status=201, before=no_verifications),
+    "verification_get": Sample(before=verification),
+    "verification_cancel": Sample(before=verification),
+    "verify_task": Sample(before=verification),
+    "verify_report": Sample(before=verifying),
     "flash_task": Sample(status=204, before=no_flash),
     "flash_report": Sample(before=flashing),
     "operation_get": Sample(before=operation),

@@ -12,7 +12,7 @@ import time
 
 import yaml
 
-from lib import FABRIC, POLICY, fixture, must, run
+from lib import FABRIC, POLICY, Agent, fixture, inventory, must, run
 
 METHODS = ("get", "put", "post", "delete", "patch", "head")
 DONE, REFUSED, USAGE, MISSING, AUTH, CONFLICT, UNREACHABLE, PARTIAL = range(8)
@@ -91,7 +91,7 @@ def every_read_works(tap, server):
     failed = []
     for path, method, op, spec in operations(server):
         names = re.findall(r"{(\w+)}", path)
-        agents = path.startswith("/v1/agent") or path.endswith("/flash")
+        agents = path.startswith("/v1/agent") or path.endswith(("/flash", "/verify"))
         if method != "GET" or agents or set(names) - set(values):
             continue
         own = dict(values, id="1") if op.startswith("audit") else values
@@ -335,6 +335,41 @@ def rollouts_are_steered(tap, server):
            "a watch ends with the rollout, 1: rolled back", ended)
 
 
+def verifications_are_ordered(tap, server):
+    agent, _ = fixture(server)
+    ctl = Ctl(server)
+    two = Agent(server, "n2", server.node("n2"))
+    for number, node in enumerate((agent, two), 1):
+        gids = [{"index": 3, "gid": f"::ffff:10.9.0.{number}", "type": "rocev2", "netdev": "sol0"}]
+        body = inventory(node.node)
+        body["ports"][0]["rdma_device"] = "mlx5_0"
+        body["rdma_devices"] = [{"name": "mlx5_0", "ports": [{"port": 1, "gids": gids}]}]
+        must(server.call("PUT", "/v1/agent/inventory", body, token=node.token), 200)
+    rehearsed = ctl("verify", "start", "send_lat", "mesh", "--all", "--dry-run")
+    tap.ok(rehearsed.returncode == DONE and "send_lat" in rehearsed.stdout and "n1 n2" in rehearsed.stdout and
+           "v-1" not in rehearsed.stdout, "a dry run shows the tests", rehearsed)
+    tap.equal(ctl("verify", "start", "ping", "--all").returncode, REFUSED, "1: no such kind")
+    for value in (1000, 1100):
+        made = ctl("verify", "start", "send_lat", "--node", "n1", "--node", "n2", "-m", "why")
+        name = made.stdout.split(":")[0].split()[-1]
+        tap.ok(made.returncode == DONE and f"stellarctl verify watch {name}" in made.stderr, "made, and what comes next", made)
+        for node, figures in ((agent, {"latency_p50_ns": value}), (two, {})):
+            must(server.call("POST", f"/v1/nodes/{node.node}/verify/{name}-1:report",
+                             {"version": 1, "task": f"{name}-1", "outcome": "done", "figures": figures},
+                             token=node.token), 200)
+    shown = ctl("verify", "show", "v-2")
+    tap.ok(shown.returncode == DONE and "+10.00 %" in shown.stdout and "1100" in shown.stdout, "and compared", shown)
+    tap.equal(ctl("verify", "watch", "v-2").returncode, DONE, "0: it passed")
+    listed = ctl("verify", "list", "-o", "csv", "--no-headers")
+    tap.equal([row.split(",")[:3] for row in listed.stdout.split()][:2], [["v-2", "done", "pass"], ["v-1", "done", "pass"]],
+              "listed")
+    must_do(ctl("verify", "start", "mesh", "--all"))
+    must_do(ctl("verify", "cancel", "v-3", "--reason", "test"))
+    tap.equal(ctl("verify", "watch", "v-3").returncode, REFUSED, "1: it was cancelled")
+    tap.equal((ctl("verify", "show", "v-9").returncode, ctl("verify", "cancel", "v-2").returncode), (MISSING, CONFLICT),
+              "3: no such one; 5: it is done")
+
+
 def campaigns_are_steered(tap, server):
     agent, _ = fixture(server)
     ctl = Ctl(server)
@@ -523,7 +558,7 @@ if __name__ == "__main__":
     run([every_operation_is_reached, every_read_works, kinds_are_shown, unknown_is_not_none,
          a_release_says_what_it_is_for, documents_make_the_round,
          exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, rollouts_are_steered,
-         campaigns_are_steered, people_and_images_are_made,
+         verifications_are_ordered, campaigns_are_steered, people_and_images_are_made,
          backups_are_made_fetched_and_removed,
          the_audit_is_verified, events_are_watched,
          answers_go_to_files, hostile_text_stays_text, completion_works,

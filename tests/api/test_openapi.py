@@ -160,7 +160,7 @@ def check_queries(tap, doc, args):
         for param in (doc.resolve(p)[0] for p in params):
             if param["in"] == "path":
                 path = path.replace("{%s}" % param["name"], str(param.get("example", "x")))
-        agents = "/agent/" in path or "/flash" in path or op["operationId"] == "telemetry_post"
+        agents = "/agent/" in path or "/flash" in path or "/verify" in path or op["operationId"] == "telemetry_post"
         token = None if op.get("security") == [] else agent.token if agents else "admin"
         answer = server.call(method, path + "?dry_run=true&dryrun=true", headers={"If-Match": "*"},
                              body={} if "requestBody" in op else None, token=token)
