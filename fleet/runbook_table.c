@@ -176,7 +176,8 @@ static const struct runbook_step pause_step = {
 static const struct runbook_step retransmission = {
     .id = "retransmission",
     .check = "Are packets sent again?",
-    .rules = {"retransmission-rate", "rdma-retries-exceeded", "nccl-transport-retry"},
+    .rules = {"retransmission-rate", "rdma-packet-loss", "rdma-retries-exceeded",
+              "nccl-transport-retry"},
     .tests = {GROWS_LIVE("packet_seq_err"), GROWS_LIVE("local_ack_timeout_err"),
               GROWS_LIVE("out_of_sequence"), GROWS_LIVE("implied_nak_seq_err"),
               GROWS_LIVE("rcvd_seq_err"), GROWS_LIVE("completer_retry_err"),

@@ -109,17 +109,29 @@ static void judge_counter(struct evidence_job *job, size_t line, const struct co
     if (counter->class == COUNTER_LINK_DOWN && (full || number->value >= LINK_DOWNS_MANY))
         put_finding(job, line, RULE_LINK_FLAPPING, "The link went down %s%s times",
                     full ? "at least " : "", number->text);
+    /* At these counts a port is worth a look however old they are: the thresholds that
+     * ibqueryerrors has when nobody gives it others. */
+    static const struct {
+        enum counter_class class;
+        const char *rule;
+        uint64_t many;
+    } pasts[] = {
+        {COUNTER_SYMBOL, RULE_SYMBOL_ERRORS, SYMBOLS_MANY},
+        {COUNTER_IB_DISCARD, RULE_SEND_DISCARDS, 100},
+        {COUNTER_RDMA_RETRY, RULE_RDMA_RETRIES, UINT64_MAX},
+        {COUNTER_RDMA_LOSS, RULE_RDMA_LOSS, UINT64_MAX},
+    };
     if (full && counter->class != COUNTER_LINK_DOWN)
         put_finding(job, line, RULE_COUNTER_FULL, "%s stands at %s, its largest value",
                     counter->name, number->text);
-    else if (counter->class == COUNTER_SYMBOL && number->value > 0)
-        put_finding(job, line, RULE_SYMBOL_ERRORS, "%s is %s", counter->name, number->text);
-    else if (counter->class == COUNTER_IB_DISCARD && number->value > 0)
-        put_finding(job, line, RULE_SEND_DISCARDS, "%s is %s", counter->name, number->text);
-    else if (counter->class == COUNTER_RDMA_RETRY && number->value > 0)
-        put_finding(job, line, RULE_RDMA_RETRIES, "%s is %s", counter->name, number->text);
-    else if (counter->class == COUNTER_RDMA_LOSS && number->value > 0)
-        put_finding(job, line, RULE_RDMA_LOSS, "%s is %s", counter->name, number->text);
+    for (size_t i = 0; i < sizeof(pasts) / sizeof(pasts[0]) && !full && number->value > 0; i++) {
+        if (counter->class != pasts[i].class)
+            continue;
+        if (number->value >= pasts[i].many)
+            put_finding(job, line, pasts[i].rule, "%s is %s", counter->name, number->text);
+        else
+            put_past(job, line, pasts[i].rule, "%s is %s", counter->name, number->text);
+    }
 }
 
 bool put_rdma_counter(struct evidence_job *job, size_t line, struct slice name, struct slice value)

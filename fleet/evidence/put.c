@@ -187,26 +187,23 @@ static struct evidence_proof *find_proof(struct evidence *e, const char *rule, c
     return NULL;
 }
 
-void put_finding(struct evidence_job *job, size_t line, const char *rule, const char *fmt, ...)
+static void add_finding(struct evidence_job *job, size_t line, const struct evidence_rule *about,
+                        enum finding_severity severity, char *message)
 {
     struct evidence *e = job->out;
-    const struct evidence_rule *about = evidence_rule_get(rule);
     const char *subject = job->subject[0] != '\0' ? job->subject : "file";
-    struct evidence_proof *proof = find_proof(e, rule, subject);
+    struct evidence_proof *proof = find_proof(e, about->id, subject);
     if (proof != NULL) {
+        struct finding *same = &e->findings.items[proof - e->proofs];
+        same->severity = severity > same->severity ? severity : same->severity;
         proof->count++;
         proof->last_line = (uint32_t)line + 1;
         return;
     }
-    char message[EVIDENCE_VALUE_MAX];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(message, sizeof(message), fmt, args);
-    va_end(args);
     text_clean(message, "");
     size_t index = e->findings.count; /* the casts are safe: finding_add() only reads */
     finding_add(&e->findings, &(struct finding){.rule = about->id,
-                                                .severity = about->severity,
+                                                .severity = severity,
                                                 .subject = (char *)subject,
                                                 .message = message,
                                                 .hint = (char *)about->hint});
@@ -215,4 +212,56 @@ void put_finding(struct evidence_job *job, size_t line, const char *rule, const 
             .count = 1, .first_line = (uint32_t)line + 1, .last_line = (uint32_t)line + 1};
     e->truncated = e->truncated || e->findings.truncated;
     job->nomem = job->nomem || e->findings.nomem;
+}
+
+void put_finding(struct evidence_job *job, size_t line, const char *rule, const char *fmt, ...)
+{
+    const struct evidence_rule *about = evidence_rule_get(rule);
+    char message[EVIDENCE_VALUE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    add_finding(job, line, about, about->severity, message);
+}
+
+void put_past(struct evidence_job *job, size_t line, const char *rule, const char *fmt, ...)
+{
+    const struct evidence_rule *about = evidence_rule_get(rule);
+    char message[EVIDENCE_VALUE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < sizeof(message))
+        snprintf(message + n, sizeof(message) - (size_t)n,
+                 " since it was reset, nobody knows when: take a second sample");
+    add_finding(job, line, about,
+                about->severity > FINDING_INFO ? about->severity - 1 : FINDING_INFO, message);
+}
+
+void put_verdict(struct evidence_job *job, size_t line, const char *rule,
+                 enum finding_severity severity, const char *fmt, ...)
+{
+    const struct evidence_rule *about = evidence_rule_get(rule);
+    char message[EVIDENCE_VALUE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    struct evidence_proof *proof = find_proof(job->out, rule, job->subject);
+    if (proof == NULL) {
+        add_finding(job, line, about, severity, message);
+        return;
+    }
+    struct finding *finding = &job->out->findings.items[proof - job->out->proofs];
+    text_clean(message, "");
+    char *copy = strdup(message);
+    job->nomem = job->nomem || copy == NULL;
+    if (copy == NULL)
+        return;
+    free(finding->message);
+    finding->message = copy;
+    finding->severity = severity;
+    proof->last_line = line + 1 > proof->last_line ? (uint32_t)line + 1 : proof->last_line;
 }

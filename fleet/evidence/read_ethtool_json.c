@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fleet/evidence/counter.h"
+#include "fleet/evidence/common.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules.h"
 #include "fleet/evidence/tool_json.h"
@@ -36,10 +36,12 @@ static void put_count(struct evidence_job *job, size_t line, const char *name, c
     static const struct {
         enum counter_class class;
         const char *rule, *words;
+        uint64_t many; /* fewer may be old and say less */
     } judgements[] = {
-        {COUNTER_FCS, RULE_FCS_ERRORS, "frames arrived with a wrong check sequence"},
-        {COUNTER_SYMBOL, RULE_SYMBOL_ERRORS, "the link delivers symbols that do not exist"},
-        {COUNTER_LINK_PAUSE, RULE_LINK_PAUSE, "the whole link was paused (802.3x)"},
+        {COUNTER_FCS, RULE_FCS_ERRORS, "frames arrived with a wrong check sequence", UINT64_MAX},
+        {COUNTER_SYMBOL, RULE_SYMBOL_ERRORS, "the link delivered symbols that do not exist",
+         SYMBOLS_MANY},
+        {COUNTER_LINK_PAUSE, RULE_LINK_PAUSE, "the whole link was paused (802.3x)", 1},
     };
     struct counter counter;
     char text[32];
@@ -51,9 +53,12 @@ static void put_count(struct evidence_job *job, size_t line, const char *name, c
     if (!known || number == 0 || !counter_find(slice_of(name), &counter))
         return;
     for (size_t i = 0; i < sizeof(judgements) / sizeof(judgements[0]); i++) {
-        if (counter.class == judgements[i].class)
+        if (counter.class == judgements[i].class && number >= judgements[i].many)
             put_finding(job, line, judgements[i].rule, "%s is %s: %s", name, text,
                         judgements[i].words);
+        else if (counter.class == judgements[i].class)
+            put_past(job, line, judgements[i].rule, "%s is %s: %s", name, text,
+                     judgements[i].words);
     }
 }
 

@@ -130,8 +130,8 @@ static void put_fec_count(struct evidence_job *job, size_t i, const char *name, 
     uint64_t count;
     put_number(job, i, name, value, "");
     if (strcmp(name, "fec_uncorrectable_blocks") == 0 && slice_uint(value, &count) && count > 0)
-        put_finding(job, i, RULE_SYMBOL_ERRORS, "%.*s blocks could not be corrected",
-                    (int)value.len, value.at);
+        put_past(job, i, RULE_SYMBOL_ERRORS, "%.*s blocks could not be corrected", (int)value.len,
+                 value.at);
 }
 
 static size_t fec_read(struct evidence_job *job, size_t i)

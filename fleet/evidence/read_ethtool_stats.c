@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fleet/evidence/counter.h"
+#include "fleet/evidence/common.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules.h"
 
@@ -188,12 +188,15 @@ static void see_packets(struct seen *seen, struct slice name, uint64_t value)
 static const struct {
     enum counter_class class;
     const char *rule, *words;
+    uint64_t many; /* fewer may be old and say less */
 } judgements[] = {
-    {COUNTER_FCS, RULE_FCS_ERRORS, "frames arrived with a wrong check sequence"},
-    {COUNTER_SYMBOL, RULE_SYMBOL_ERRORS, "the link delivers symbols that do not exist"},
-    {COUNTER_LINK_PAUSE, RULE_LINK_PAUSE, "the whole link was paused (802.3x)"},
-    {COUNTER_STORM, RULE_PAUSE_STORM, "the device saw pause for longer than it should last"},
-    {COUNTER_PCI_ERROR, RULE_PCIE_SIGNAL, "the PCIe link had errors in its signal"},
+    {COUNTER_FCS, RULE_FCS_ERRORS, "frames arrived with a wrong check sequence", UINT64_MAX},
+    {COUNTER_SYMBOL, RULE_SYMBOL_ERRORS, "the link delivered symbols that do not exist",
+     SYMBOLS_MANY},
+    {COUNTER_LINK_PAUSE, RULE_LINK_PAUSE, "the whole link was paused (802.3x)", 1},
+    {COUNTER_STORM, RULE_PAUSE_STORM, "the device saw pause for longer than it should last",
+     UINT64_MAX},
+    {COUNTER_PCI_ERROR, RULE_PCIE_SIGNAL, "the PCIe link had errors in its signal", UINT64_MAX},
 };
 
 static void judge_discards(struct evidence_job *job, const struct seen *seen)
@@ -221,21 +224,26 @@ static void judge(struct evidence_job *job, const struct seen *seen)
     for (size_t i = 0; i < sizeof(judgements) / sizeof(judgements[0]); i++) {
         enum counter_class class = judgements[i].class;
         struct slice name = seen->worst[class].name;
-        if (seen->worst[class].value > 0)
+        if (seen->worst[class].value >= judgements[i].many)
             put_finding(job, seen->worst[class].line, judgements[i].rule, "%.*s is %llu: %s",
                         (int)name.len, name.at, (unsigned long long)seen->worst[class].value,
                         judgements[i].words);
+        else if (seen->worst[class].value > 0)
+            put_past(job, seen->worst[class].line, judgements[i].rule, "%.*s is %llu: %s",
+                     (int)name.len, name.at, (unsigned long long)seen->worst[class].value,
+                     judgements[i].words);
     }
     uint64_t dropped = seen->worst[COUNTER_RX_DISCARD].value;
     struct slice name = seen->worst[COUNTER_RX_DISCARD].name;
     bool few = seen->packets / DISCARDS_FEW > dropped;
-    char packets[40] = "";
-    if (seen->packets > 0) /* a grep does not tell */
-        snprintf(packets, sizeof(packets), " of %" PRIu64 " packets", seen->packets);
-    if (dropped > 0)
+    if (dropped > 0 && seen->packets == 0) /* a grep does not tell */
+        put_past(job, seen->worst[COUNTER_RX_DISCARD].line, RULE_RX_DISCARDS, "%.*s is %llu",
+                 (int)name.len, name.at, (unsigned long long)dropped);
+    else if (dropped > 0)
         put_finding(job, seen->worst[COUNTER_RX_DISCARD].line,
-                    few ? RULE_RX_DISCARDS_FEW : RULE_RX_DISCARDS, "%.*s is %llu%s", (int)name.len,
-                    name.at, (unsigned long long)dropped, packets);
+                    few ? RULE_RX_DISCARDS_FEW : RULE_RX_DISCARDS,
+                    "%.*s is %llu of %" PRIu64 " packets", (int)name.len, name.at,
+                    (unsigned long long)dropped, seen->packets);
     judge_discards(job, seen);
 }
 

@@ -59,21 +59,27 @@ static void judge_count(struct evidence_job *job, size_t line, const char *path,
 {
     static const struct {
         const char *key, *rule;
+        bool ever; /* one is too many, whenever it was */
     } counts[] = {
-        {"RXFCSErrors", RULE_FCS_ERRORS},
-        {"RXDiscards", RULE_RX_DISCARDS},
-        {"TXDiscards", RULE_SEND_DISCARDS},
-        {"FatalErrorCount", RULE_AER_FATAL},
-        {"NonFatalErrorCount", RULE_AER_FATAL},
-        {"CorrectableErrorCount", RULE_AER_CORRECTED},
-        {"UncorrectableECCErrorCount", RULE_MEMORY_UE},
-        {"CorrectableECCErrorCount", RULE_MEMORY_CE},
+        {"RXFCSErrors", RULE_FCS_ERRORS, false},
+        {"RXDiscards", RULE_RX_DISCARDS, false},
+        {"TXDiscards", RULE_SEND_DISCARDS, false},
+        {"FatalErrorCount", RULE_AER_FATAL, true},
+        {"NonFatalErrorCount", RULE_AER_FATAL, true},
+        {"CorrectableErrorCount", RULE_AER_CORRECTED, false},
+        {"UncorrectableECCErrorCount", RULE_MEMORY_UE, true},
+        {"CorrectableECCErrorCount", RULE_MEMORY_CE, false},
     };
     const char *dot = strrchr(path, '.'), *key = dot != NULL ? dot + 1 : path;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        if (strcmp(key, counts[i].key) == 0 && json_integer_value(value) > 0)
+        if (strcmp(key, counts[i].key) != 0 || json_integer_value(value) <= 0)
+            continue;
+        if (counts[i].ever)
             put_finding(job, line, counts[i].rule, "%s is %lld", path,
                         (long long)json_integer_value(value));
+        else
+            put_past(job, line, counts[i].rule, "%s is %lld", path,
+                     (long long)json_integer_value(value));
     }
 }
 

@@ -114,7 +114,7 @@ static void put_row(struct evidence_job *job, size_t i, struct slice value, stru
         seen->line = i;
     }
     if (rule != NULL)
-        put_finding(job, i, rule, "%s is %llu", name, (unsigned long long)number);
+        put_past(job, i, rule, "%s is %llu", name, (unsigned long long)number);
 }
 
 static size_t counters_read(struct evidence_job *job, size_t i)

@@ -378,7 +378,7 @@ static void put_dashed(struct evidence_job *job, size_t i, const struct place *p
         job_subject(job, "rdma");
     put_number(job, i, text, value, "");
     if (slice_ends(name, "_err") && slice_uint(value, &number) && number > 0)
-        put_finding(job, i, RULE_DRIVER_ERRORS, "%s is %llu", text, (unsigned long long)number);
+        put_past(job, i, RULE_DRIVER_ERRORS, "%s is %llu", text, (unsigned long long)number);
 }
 
 static size_t read(struct evidence_job *job, size_t i)

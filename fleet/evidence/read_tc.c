@@ -240,7 +240,7 @@ static void start_row(struct evidence_job *job, size_t i, const struct head *hea
     put_options(job, i, head);
 }
 
-static void judge_drops(struct evidence_job *job, size_t i, uint64_t dropped,
+static void judge_drops(struct evidence_job *job, size_t i, uint64_t dropped, uint64_t sent,
                         const struct section *s)
 {
     char subject[EVIDENCE_SUBJECT_MAX];
@@ -248,8 +248,12 @@ static void judge_drops(struct evidence_job *job, size_t i, uint64_t dropped,
         return;
     memcpy(subject, job->subject, sizeof(subject));
     job_subject(job, "%s", s->subject);
-    put_finding(job, i, RULE_QDISC_DROPS, "%" PRIu64 " packets were dropped in %s", dropped,
-                subject);
+    if (sent / QDISC_DROPS_FEW > dropped)
+        put_past(job, i, RULE_QDISC_DROPS, "%" PRIu64 " of %" PRIu64 " packets were dropped in %s",
+                 dropped, sent, subject);
+    else
+        put_finding(job, i, RULE_QDISC_DROPS, "%" PRIu64 " packets were dropped in %s", dropped,
+                    subject);
     memcpy(job->subject, subject, sizeof(subject));
 }
 
@@ -262,7 +266,7 @@ static bool read_sent(struct evidence_job *job, size_t i, struct slice line,
         {"overlimits ", "overlimits"}, {"requeues ", "requeues"},
     };
     struct slice rest;
-    uint64_t dropped;
+    uint64_t dropped, sent = 0;
     if (!slice_starts(line, "Sent "))
         return false;
     for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
@@ -272,8 +276,10 @@ static bool read_sent(struct evidence_job *job, size_t i, struct slice line,
         while (word.len > 0 && (slice_ends(word, ",") || slice_ends(word, ")")))
             word.len--;
         put_number(job, i, names[k][1], word, k == 0 ? "bytes" : "");
+        if (k == 1 && !slice_uint(word, &sent))
+            sent = 0;
         if (k == 2 && slice_uint(word, &dropped))
-            judge_drops(job, i, dropped, s);
+            judge_drops(job, i, dropped, sent, s);
     }
     return true;
 }

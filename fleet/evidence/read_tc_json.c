@@ -116,11 +116,15 @@ static void judge(struct evidence_job *job, size_t line, const json_t *object, c
 {
     char subject[EVIDENCE_SUBJECT_MAX];
     json_int_t drops = json_integer_value(json_object_get(object, "drops"));
+    json_int_t sent = json_integer_value(json_object_get(object, "packets"));
     json_int_t limit = json_integer_value(json_object_get(object, "flows_plimit"));
     bool root = json_is_true(json_object_get(object, "root"));
     memcpy(subject, job->subject, sizeof(subject));
     job_subject(job, "netdev%s%s", netdev[0] != '\0' ? " " : "", netdev);
-    if (root && drops > 0)
+    if (root && drops > 0 && sent / QDISC_DROPS_FEW > drops)
+        put_past(job, line, RULE_QDISC_DROPS, "%lld of %lld packets were dropped in %s",
+                 (long long)drops, (long long)sent, subject);
+    else if (root && drops > 0)
         put_finding(job, line, RULE_QDISC_DROPS, "%lld packets were dropped in %s",
                     (long long)drops, subject);
     if (limit > 0)

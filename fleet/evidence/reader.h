@@ -123,3 +123,15 @@ bool put_counter(struct evidence_job *job, size_t line, struct slice name, struc
  */
 void put_finding(struct evidence_job *job, size_t line, const char *rule, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/*
+ * The same of a count that one file shows once: it may all be old, so the severity is one below the
+ * rule's and the message says so. job_growth() raises it when a second sample, or the packets that
+ * it is one of, show that it is not.
+ */
+void put_past(struct evidence_job *job, size_t line, const char *rule, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Changes the finding of that rule and subject, or adds it; for job_growth(). */
+void put_verdict(struct evidence_job *job, size_t line, const char *rule,
+                 enum finding_severity severity, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));

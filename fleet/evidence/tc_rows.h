@@ -5,7 +5,8 @@
 
 #include "fleet/evidence/reader.h"
 
-#define TC_BANDS_MAX 16
+#define TC_BANDS_MAX    16
+#define QDISC_DROPS_FEW 100000 /* one in as many packets, and fewer, is a note only */
 
 struct tc_ets {
     uint64_t bands, strict;

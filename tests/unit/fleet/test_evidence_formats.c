@@ -76,7 +76,7 @@ static const struct expected_file texts[] = {
         "rx_prio4_pause: 9\n"
         "$ ethtool -S e1\n"
         "rx_prio3_pause: 25\n"
-        "rx_prio4_pause: 3\n",
+        "rx_prio4_pause: 9\n",
         "ethtool-S",
         {
             {"netdev e1 prio 3", "rx_pause", "25", 1},
