@@ -69,6 +69,8 @@ const struct evidence_reader *const evidence_readers[] = {
     &reader_cm_failure,
     &reader_mlx5_cqe,
     &reader_qperf,
+    &reader_osu,
+    &reader_iperf,
     &reader_pingpong,
     &reader_tc_filter,
     &reader_tc,
