@@ -65,6 +65,7 @@ static enum err_code one_pass(struct agent *agent, enum reconcile_cause cause, b
     int64_t event_ns = take_event(agent);
     enum err_code code = reconcile_run(agent->reconcile, cause, &outcome, err);
     *out_failed = code != ERR_OK || outcome.transient;
+    agent->transient = outcome.transient;
     if (code != ERR_OK)
         return code;
     if (cause == RECONCILE_PLAN)
@@ -250,10 +251,11 @@ static void watch_events(struct agent *agent)
 static void arm_tick(struct agent *agent)
 {
     int64_t delay_ns = agent->check_ns;
-    for (unsigned i = 0; i < agent->failures && delay_ns < AGENT_RETRY_MAX_NS; i++)
+    int64_t most_ns = agent->transient ? AGENT_RETRY_CHECKS * agent->check_ns : AGENT_RETRY_MAX_NS;
+    for (unsigned i = 0; i < agent->failures && delay_ns < most_ns; i++)
         delay_ns *= 2;
-    if (delay_ns > AGENT_RETRY_MAX_NS)
-        delay_ns = AGENT_RETRY_MAX_NS;
+    if (delay_ns > most_ns)
+        delay_ns = most_ns;
     loop_timer_set(agent->tick, jitter(delay_ns, AGENT_CHECK_JITTER, jitter_random()));
 }
 

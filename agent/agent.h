@@ -26,6 +26,9 @@
 #define AGENT_CHECK_NS     (60 * NS_PER_S) /* +- AGENT_CHECK_JITTER percent */
 #define AGENT_CHECK_JITTER 10
 #define AGENT_RETRY_MAX_NS (30 * 60 * NS_PER_S) /* checks that fail get rarer, up to this */
+/* But what could not even be begun (a full disk, a device that is away) changes nothing on the node
+ * and is tried again within so many checks. */
+#define AGENT_RETRY_CHECKS 2
 
 /* A trial's time is looked at this often; the way back is tried again after this. */
 #define AGENT_LOOK_NS         (1 * NS_PER_S)

@@ -44,6 +44,7 @@ struct agent {
     bool debouncing;
     bool held;         /* a device is left alone: flash_held() */
     bool retry_latest; /* nothing was decided about it: the tick tries again */
+    bool transient;    /* the last pass could not even be begun */
     unsigned failures; /* of checks, in a row */
 
     int64_t repairs_ns[AGENT_FIGHT_MAX]; /* when the last ones were, a ring */

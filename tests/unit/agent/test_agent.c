@@ -4,6 +4,9 @@
  */
 #include "agent_site.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "agent/hardware.h"
 
 static void a_start_sends_the_inventory_and_asks_for_any_plan(void **state)
@@ -344,6 +347,37 @@ static void the_time_from_the_first_event_to_the_look_is_told(void **state)
     site_close(&site);
 }
 
+/* No byte of any file can be written: were the checks to get rarer and rarer, the node would be
+ * wrong long after there is room again. */
+static void a_full_disk_makes_checks_no_rarer_for_long(void **state)
+{
+    (void)state;
+    struct site site;
+    struct rlimit before, none;
+    site_open(&site);
+    sleep_agent(&site);
+    wake_every(&site, 5 * NS_PER_MS);
+    good_plan(&site);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    poke(site.dp, "link.mtu", "sim.0/0", "", "1500");
+    uint64_t checks = agent_stats(site.agent)->checks;
+    for (int i = 0; i < 200 && agent_stats(site.agent)->checks < checks + 20; i++)
+        turn(&site, 50);
+    uint64_t done = agent_stats(site.agent)->checks - checks;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, was);
+    assert_true(done >= 20);
+    for (int i = 0; i < 200 && strcmp(last_result(&site), "drift") != 0; i++) {
+        turn(&site, 50);
+        acknowledge(&site);
+    }
+    assert_string_equal(last_result(&site), "drift");
+    site_close(&site);
+}
+
 static void drift_without_an_event_is_found_by_the_timed_check(void **state)
 {
     (void)state;
@@ -562,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_fight_is_paused_and_said),
         cmocka_unit_test(slow_drift_is_no_fight),
         cmocka_unit_test(the_time_from_the_first_event_to_the_look_is_told),
+        cmocka_unit_test(a_full_disk_makes_checks_no_rarer_for_long),
         cmocka_unit_test(drift_without_an_event_is_found_by_the_timed_check),
         cmocka_unit_test(a_repair_that_keeps_failing_is_told_once_and_its_end_too),
         cmocka_unit_test(an_unreadable_port_is_tried_again_by_the_timer),
