@@ -10,6 +10,8 @@
  *   GET  /v1/nodes/NODE/flash?known=TAG&wait=25s   200 a flash task, 204 nothing new, 404 a server
  *                                                  that has none: asked again slowly
  *   POST /v1/nodes/NODE/flash/TASK:report
+ *   GET  /v1/nodes/NODE/verify?known=TAG&wait=25s  the same of a test between nodes
+ *   POST /v1/nodes/NODE/verify/TASK:report
  * each with a client certificate, or with "Authorization: Bearer TOKEN" (loopback only). What is
  * sent goes one at a time, the receipt first: one connection beside those of the polls. A server
  * that is away or answers 5xx, 408 or 429 is tried again with back-off; 401 and 403 slowly; what it
