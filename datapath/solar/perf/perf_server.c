@@ -9,6 +9,7 @@
 #include "datapath/solar/perf/perf_end.h"
 
 #define LOOK_NS    INT64_C(1000000)
+#define PORT_TRIES 16
 #define ANSWER_ID  1
 #define REQUEST_AT 0
 #define ANSWER_AT  PERF_REQUEST_SIZE
@@ -175,6 +176,22 @@ static void release(struct perf_server *s)
 
 OWN_DEFINE(server, struct perf_server *, release)
 
+/* Both transports have one port: a free one of UDP's may be another program's of TCP. */
+static enum err_code listen_both(struct perf_server *s, const struct perf_options *options,
+                                 struct err *err)
+{
+    enum err_code code = ERR_IO;
+    for (int tries = options->port == 0 ? PORT_TRIES : 1; code != ERR_OK && tries > 0; tries--) {
+        perf_end_free(s->end);
+        s->end = NULL;
+        code = perf_end_new(options, options->port, &s->end, err);
+        if (code != ERR_OK)
+            return code;
+        code = perf_tcp_listen(options, perf_server_port(s), &s->listener, err);
+    }
+    return code;
+}
+
 enum err_code perf_server_new(const struct perf_options *options, struct perf_server **out,
                               struct err *err)
 {
@@ -182,9 +199,7 @@ enum err_code perf_server_new(const struct perf_options *options, struct perf_se
     if (s == NULL)
         return err_nomem(err);
     s->spin_ns = options->spin_ns;
-    enum err_code code = perf_end_new(options, options->port, &s->end, err);
-    if (code == ERR_OK)
-        code = perf_tcp_listen(options, perf_server_port(s), &s->listener, err);
+    enum err_code code = listen_both(s, options, err);
     if (code == ERR_OK)
         *out = GIVE(s);
     return code;
