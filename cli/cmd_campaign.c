@@ -7,29 +7,13 @@
 
 #include "base/json.h"
 #include "base/own.h"
-#include "cli/body.h"
 #include "cli/command.h"
 #include "cli/fetch.h"
-#include "cli/pick.h"
+#include "cli/steered.h"
 #include "cli/view.h"
-#include "cli/watch.h"
-#include "cli/write.h"
 
-#define LIST     "/v1/firmware/campaigns"
 #define ONE      "/v1/firmware/campaigns/{campaign}"
 #define CELL_MAX 512
-
-/* States in which nothing more happens by itself. */
-static const struct {
-    const char *state;
-    enum exit_code code;
-} ends[] = {{"done", EXIT_DONE}, {"halted", EXIT_REFUSED}, {"cancelled", EXIT_REFUSED}};
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
 
 /* Shown --------------------------------------------------------------------------------------- */
 
@@ -52,9 +36,9 @@ static json_t *make_row(const json_t *campaign)
 {
     char devices[CELL_MAX];
     count_devices(campaign, devices);
-    return json_pack("{s:s, s:s, s:s, s:s}", "id", text_of(campaign, "id"), "state",
-                     text_of(campaign, "state"), "devices", devices, "problem",
-                     text_of(campaign, "problem"));
+    return json_pack("{s:s, s:s, s:s, s:s}", "id", steered_text(campaign, "id"), "state",
+                     steered_text(campaign, "state"), "devices", devices, "problem",
+                     steered_text(campaign, "problem"));
 }
 
 static enum exit_code print_row(struct context *context, const json_t *campaign)
@@ -84,10 +68,10 @@ static void print_next(struct context *context, const json_t *campaign)
     };
     for (size_t i = 0; context->output == OUTPUT_TABLE && i < sizeof(nexts) / sizeof(nexts[0]);
          i++) {
-        if (strcmp(nexts[i].state, text_of(campaign, "state")) != 0)
+        if (strcmp(nexts[i].state, steered_text(campaign, "state")) != 0)
             continue;
         fprintf(context->err, "  %s: stellarctl campaign %s ", nexts[i].text, nexts[i].command);
-        print_text(context->err, text_of(campaign, "id"));
+        print_text(context->err, steered_text(campaign, "id"));
         fputc('\n', context->err);
     }
 }
@@ -103,9 +87,10 @@ static enum exit_code print_waves(struct context *context, const json_t *campaig
         return view_show_json(context, campaign);
     enum exit_code code =
         context->output == OUTPUT_TABLE ? print_row(context, campaign) : EXIT_DONE;
-    if (context->output == OUTPUT_TABLE && strcmp(text_of(campaign, "window"), "closed") == 0) {
+    if (context->output == OUTPUT_TABLE &&
+        strcmp(steered_text(campaign, "window"), "closed") == 0) {
         fputs("  its next window opens ", context->out);
-        print_text(context->out, text_of(campaign, "window_opens"));
+        print_text(context->out, steered_text(campaign, "window_opens"));
         fputc('\n', context->out);
     }
     return code != EXIT_DONE ? code : view_show(context, &view, json_object_get(campaign, "waves"));
@@ -140,71 +125,45 @@ static enum exit_code print_preview(struct context *context, const json_t *previ
     return code;
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
-
-/* "campaign c-7: running", and what can be done next. */
-static void report(struct context *context, const struct reply *reply)
+static bool same_row(const json_t *before, const json_t *now)
 {
-    const char *id = text_of(reply->json, "id");
-    if (context->output == OUTPUT_TABLE) {
-        fputs("campaign ", context->out);
-        print_text(context->out, id);
-        fputs(": ", context->out);
-        print_text(context->out, text_of(reply->json, "state"));
-        fputc('\n', context->out);
-    } else {
-        write_report(context, id, "done", reply);
-    }
-    print_next(context, reply->json);
+    if (before == NULL)
+        return false;
+    OWN(json) json_t *old = make_row(before);
+    OWN(json) json_t *new = make_row(now);
+    return json_equal(old, new);
 }
+
+static const struct steered campaigns = {
+    .what = "campaign",
+    .kind = "campaigns",
+    .list = "/v1/firmware/campaigns",
+    .one = ONE,
+    .row = print_row,
+    .preview = print_preview,
+    .same_row = same_row,
+    .next = print_next,
+    .at_end = print_next,
+    .ends = {{"done", EXIT_DONE}, {"halted", EXIT_REFUSED}, {"cancelled", EXIT_REFUSED}},
+};
+
+/* Calls --------------------------------------------------------------------------------------- */
 
 enum exit_code cmd_campaign_create(struct context *context, const struct arguments *arguments)
 {
-    OWN_REPLY struct reply reply = {.printed = false};
-    struct err err = ERR_INIT;
-    struct call call;
-    json_t *body = NULL;
-    enum err_code code = body_call("POST", LIST, &call, &err);
-    if (code == ERR_OK)
-        code = pick_body(context, arguments, &body, &err);
-    if (code != ERR_OK)
-        return context_fail(context, &err);
-    if (arguments->word_count > 0)
-        json_object_set_new(body, "image", json_string(arguments->words[0]));
-    if (arguments_has(arguments, OPTION_DRY_RUN))
-        call_add(&call, OPERATION_QUERY, "dry_run", "true");
-    call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
-    enum exit_code done = body_send(context, &call, body, &reply);
-    if (done != EXIT_DONE || reply.printed)
-        return done;
-    if (json_is_true(json_object_get(reply.json, "dry_run")))
-        return print_preview(context, reply.json);
-    report(context, &reply);
-    return EXIT_DONE;
+    json_t *image = arguments->word_count > 0 ? json_string(arguments->words[0]) : NULL;
+    return steered_make(context, &campaigns, arguments, "image", image);
 }
 
 enum exit_code cmd_campaign_list(struct context *context, const struct arguments *arguments)
 {
-    struct arguments words = *arguments;
-    words.words[0] = "campaigns";
-    words.word_count = 1;
-    return cmd_get(context, &words);
-}
-
-static enum exit_code fetch_campaign(struct context *context, const char *id, struct reply *out)
-{
-    struct err err = ERR_INIT;
-    struct call call;
-    if (body_call("GET", ONE, &call, &err) != ERR_OK)
-        return context_fail(context, &err);
-    call_add(&call, OPERATION_PATH, "campaign", id);
-    return context_call(context, &call, out);
+    return steered_list(context, &campaigns, arguments);
 }
 
 enum exit_code cmd_campaign_show(struct context *context, const struct arguments *arguments)
 {
     OWN_REPLY struct reply reply = {.printed = false};
-    enum exit_code code = fetch_campaign(context, arguments->words[0], &reply);
+    enum exit_code code = steered_fetch(context, &campaigns, arguments, &reply);
     if (code != EXIT_DONE || reply.printed)
         return code;
     code = print_waves(context, reply.json);
@@ -232,84 +191,27 @@ enum exit_code cmd_campaign_devices(struct context *context, const struct argume
     return view_show(context, &kind.view, items);
 }
 
-/* One row for each change. */
-static void show_step(struct context *context, const json_t *campaign)
-{
-    print_row(context, campaign);
-    context->headings = false;
-    fflush(context->out);
-}
-
-static bool same_row(const json_t *before, const json_t *now)
-{
-    if (before == NULL)
-        return false;
-    OWN(json) json_t *old = make_row(before);
-    OWN(json) json_t *new = make_row(now);
-    return json_equal(old, new);
-}
-
 enum exit_code cmd_campaign_watch(struct context *context, const struct arguments *arguments)
 {
-    OWN(json) json_t *before = NULL;
-    struct err err = ERR_INIT;
-    int64_t interval_s = WATCH_INTERVAL_DEFAULT_S;
-    int failures = 0;
-    if (arguments_seconds(arguments, OPTION_INTERVAL, &interval_s, &err) != ERR_OK)
-        return context_fail(context, &err);
-    for (;;) {
-        OWN_REPLY struct reply reply = {.printed = false};
-        enum exit_code code = fetch_campaign(context, arguments->words[0], &reply);
-        failures = code == EXIT_DONE ? 0 : failures + 1;
-        if (reply.printed ||
-            (code != EXIT_DONE && (code != EXIT_UNREACHABLE || failures == WATCH_FAILURES_MAX)))
-            return code;
-        if (code == EXIT_DONE && !same_row(before, reply.json)) {
-            show_step(context, reply.json);
-            json_decref(before);
-            before = json_incref(reply.json);
-        }
-        for (size_t i = 0; code == EXIT_DONE && i < sizeof(ends) / sizeof(ends[0]); i++)
-            if (strcmp(ends[i].state, text_of(reply.json, "state")) == 0) {
-                print_next(context, reply.json);
-                return ends[i].code;
-            }
-        watch_sleep(interval_s);
-    }
-}
-
-static enum exit_code steer(struct context *context, const struct arguments *arguments,
-                            const char *path)
-{
-    OWN_REPLY struct reply reply = {.printed = false};
-    struct err err = ERR_INIT;
-    struct call call;
-    if (body_call("POST", path, &call, &err) != ERR_OK)
-        return context_fail(context, &err);
-    call_add(&call, OPERATION_PATH, "campaign", arguments->words[0]);
-    call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
-    enum exit_code code = context_call(context, &call, &reply);
-    if (code == EXIT_DONE && !reply.printed)
-        report(context, &reply);
-    return code;
+    return steered_watch(context, &campaigns, arguments);
 }
 
 enum exit_code cmd_campaign_start(struct context *context, const struct arguments *arguments)
 {
-    return steer(context, arguments, ONE ":start");
+    return steered_steer(context, &campaigns, arguments, ONE ":start");
 }
 
 enum exit_code cmd_campaign_pause(struct context *context, const struct arguments *arguments)
 {
-    return steer(context, arguments, ONE ":pause");
+    return steered_steer(context, &campaigns, arguments, ONE ":pause");
 }
 
 enum exit_code cmd_campaign_resume(struct context *context, const struct arguments *arguments)
 {
-    return steer(context, arguments, ONE ":resume");
+    return steered_steer(context, &campaigns, arguments, ONE ":resume");
 }
 
 enum exit_code cmd_campaign_cancel(struct context *context, const struct arguments *arguments)
 {
-    return steer(context, arguments, ONE ":cancel");
+    return steered_steer(context, &campaigns, arguments, ONE ":cancel");
 }

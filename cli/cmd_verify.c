@@ -8,23 +8,13 @@
 
 #include "base/json.h"
 #include "base/own.h"
-#include "cli/body.h"
 #include "cli/command.h"
-#include "cli/pick.h"
+#include "cli/steered.h"
 #include "cli/view.h"
-#include "cli/watch.h"
-#include "cli/write.h"
 
-#define LIST      "/v1/verifications"
 #define ONE       "/v1/verifications/{verification}"
 #define CELL_MAX  2048
 #define PERMYRIAD 100 /* of a percent */
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
 
 /* Shown ---------------------------------------------------------------------------------------- */
 
@@ -47,9 +37,9 @@ static json_t *make_row(const json_t *verification)
 {
     char tests[CELL_MAX];
     count_tests(verification, tests);
-    return json_pack("{s:s, s:s, s:s, s:s}", "id", text_of(verification, "id"), "state",
-                     text_of(verification, "state"), "verdict", text_of(verification, "verdict"),
-                     "tests", tests);
+    return json_pack("{s:s, s:s, s:s, s:s}", "id", steered_text(verification, "id"), "state",
+                     steered_text(verification, "state"), "verdict",
+                     steered_text(verification, "verdict"), "tests", tests);
 }
 
 static enum exit_code print_row(struct context *context, const json_t *verification)
@@ -73,7 +63,7 @@ static json_t *join_members(const json_t *test)
     for (size_t i = 0, at = 0; i < json_array_size(members) && at < sizeof(text); i++) {
         const json_t *member = json_array_get(members, i);
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.63s", i > 0 ? " " : "",
-                               text_of(member, "node"));
+                               steered_text(member, "node"));
     }
     return json_string(text);
 }
@@ -113,7 +103,7 @@ static enum exit_code print_tests(struct context *context, const json_t *verific
         const json_t *first = json_array_get(json_object_get(test, "members"), 0);
         json_t *row = json_copy((json_t *)test);
         json_object_set_new(row, "nodes", join_members(test));
-        json_object_set_new(row, "device", json_string(text_of(first, "device")));
+        json_object_set_new(row, "device", json_string(steered_text(first, "device")));
         json_object_set_new(row, "change", tell_change(test));
         json_array_append_new(rows, row);
     }
@@ -122,82 +112,15 @@ static enum exit_code print_tests(struct context *context, const json_t *verific
     return code != EXIT_DONE ? code : view_show(context, &view, rows);
 }
 
-/* "verification v-7: running", and what can be done next. */
-static void report(struct context *context, const struct reply *reply)
+static void print_next(struct context *context, const json_t *verification)
 {
-    const char *id = text_of(reply->json, "id"), *state = text_of(reply->json, "state");
-    if (context->output != OUTPUT_TABLE) {
-        write_report(context, id, "done", reply);
+    bool running = strcmp(steered_text(verification, "state"), "running") == 0;
+    if (context->output != OUTPUT_TABLE)
         return;
-    }
-    fputs("verification ", context->out);
-    print_text(context->out, id);
-    fputs(": ", context->out);
-    print_text(context->out, state);
-    fputc('\n', context->out);
-    fprintf(context->err, "  %s: stellarctl verify %s ",
-            strcmp(state, "running") == 0 ? "follow it" : "see its tests",
-            strcmp(state, "running") == 0 ? "watch" : "show");
-    print_text(context->err, id);
+    fprintf(context->err, "  %s: stellarctl verify %s ", running ? "follow it" : "see its tests",
+            running ? "watch" : "show");
+    print_text(context->err, steered_text(verification, "id"));
     fputc('\n', context->err);
-}
-
-/* Calls ---------------------------------------------------------------------------------------- */
-
-enum exit_code cmd_verify_start(struct context *context, const struct arguments *arguments)
-{
-    OWN_REPLY struct reply reply = {.printed = false};
-    struct err err = ERR_INIT;
-    struct call call;
-    json_t *body = NULL;
-    enum err_code code = body_call("POST", LIST, &call, &err);
-    if (code == ERR_OK)
-        code = pick_body(context, arguments, &body, &err);
-    if (code != ERR_OK)
-        return context_fail(context, &err);
-    if (arguments->word_count > 0) {
-        json_t *names = json_array();
-        for (size_t i = 0; i < arguments->word_count; i++)
-            json_array_append_new(names, json_string(arguments->words[i]));
-        json_object_set_new(body, "kinds", names);
-    }
-    if (arguments_has(arguments, OPTION_DRY_RUN))
-        call_add(&call, OPERATION_QUERY, "dry_run", "true");
-    call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
-    enum exit_code done = body_send(context, &call, body, &reply);
-    if (done != EXIT_DONE || reply.printed)
-        return done;
-    if (json_is_true(json_object_get(reply.json, "dry_run")))
-        return print_tests(context, reply.json);
-    report(context, &reply);
-    return EXIT_DONE;
-}
-
-enum exit_code cmd_verify_list(struct context *context, const struct arguments *arguments)
-{
-    struct arguments words = *arguments;
-    words.words[0] = "verifications";
-    words.word_count = 1;
-    return cmd_get(context, &words);
-}
-
-static enum exit_code fetch_one(struct context *context, const char *id, struct reply *out)
-{
-    struct err err = ERR_INIT;
-    struct call call;
-    if (body_call("GET", ONE, &call, &err) != ERR_OK)
-        return context_fail(context, &err);
-    call_add(&call, OPERATION_PATH, "verification", id);
-    return context_call(context, &call, out);
-}
-
-enum exit_code cmd_verify_show(struct context *context, const struct arguments *arguments)
-{
-    OWN_REPLY struct reply reply = {.printed = false};
-    enum exit_code code = fetch_one(context, arguments->words[0], &reply);
-    if (code != EXIT_DONE || reply.printed)
-        return code;
-    return print_tests(context, reply.json);
 }
 
 static bool same_row(const json_t *before, const json_t *now)
@@ -209,54 +132,55 @@ static bool same_row(const json_t *before, const json_t *now)
     return json_equal(old, new);
 }
 
-/* Whether nothing more happens by itself, and how it went. */
-static bool is_over(const json_t *verification, enum exit_code *out)
+static bool went_well(const json_t *verification)
 {
-    const char *state = text_of(verification, "state"), *verdict = text_of(verification, "verdict");
-    bool good = strcmp(verdict, "pass") == 0 || strcmp(verdict, "not-applicable") == 0;
-    *out = strcmp(state, "done") == 0 && good ? EXIT_DONE : EXIT_REFUSED;
-    return strcmp(state, "running") != 0;
+    const char *verdict = steered_text(verification, "verdict");
+    return strcmp(verdict, "pass") == 0 || strcmp(verdict, "not-applicable") == 0;
+}
+
+static const struct steered verifications = {
+    .what = "verification",
+    .kind = "verifications",
+    .list = "/v1/verifications",
+    .one = ONE,
+    .row = print_row,
+    .preview = print_tests,
+    .same_row = same_row,
+    .next = print_next,
+    .ends = {{"done", EXIT_DONE}, {"cancelled", EXIT_REFUSED}},
+    .went_well = went_well,
+};
+
+/* Calls ---------------------------------------------------------------------------------------- */
+
+enum exit_code cmd_verify_start(struct context *context, const struct arguments *arguments)
+{
+    json_t *kinds = arguments->word_count > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < arguments->word_count; i++)
+        json_array_append_new(kinds, json_string(arguments->words[i]));
+    return steered_make(context, &verifications, arguments, "kinds", kinds);
+}
+
+enum exit_code cmd_verify_list(struct context *context, const struct arguments *arguments)
+{
+    return steered_list(context, &verifications, arguments);
+}
+
+enum exit_code cmd_verify_show(struct context *context, const struct arguments *arguments)
+{
+    OWN_REPLY struct reply reply = {.printed = false};
+    enum exit_code code = steered_fetch(context, &verifications, arguments, &reply);
+    if (code != EXIT_DONE || reply.printed)
+        return code;
+    return print_tests(context, reply.json);
 }
 
 enum exit_code cmd_verify_watch(struct context *context, const struct arguments *arguments)
 {
-    OWN(json) json_t *before = NULL;
-    struct err err = ERR_INIT;
-    int64_t interval_s = WATCH_INTERVAL_DEFAULT_S;
-    int failures = 0;
-    if (arguments_seconds(arguments, OPTION_INTERVAL, &interval_s, &err) != ERR_OK)
-        return context_fail(context, &err);
-    for (;;) {
-        OWN_REPLY struct reply reply = {.printed = false};
-        enum exit_code code = fetch_one(context, arguments->words[0], &reply), end;
-        failures = code == EXIT_DONE ? 0 : failures + 1;
-        if (reply.printed ||
-            (code != EXIT_DONE && (code != EXIT_UNREACHABLE || failures == WATCH_FAILURES_MAX)))
-            return code;
-        if (code == EXIT_DONE && !same_row(before, reply.json)) {
-            print_row(context, reply.json);
-            context->headings = false;
-            fflush(context->out);
-            json_decref(before);
-            before = json_incref(reply.json);
-        }
-        if (code == EXIT_DONE && is_over(reply.json, &end))
-            return end;
-        watch_sleep(interval_s);
-    }
+    return steered_watch(context, &verifications, arguments);
 }
 
 enum exit_code cmd_verify_cancel(struct context *context, const struct arguments *arguments)
 {
-    OWN_REPLY struct reply reply = {.printed = false};
-    struct err err = ERR_INIT;
-    struct call call;
-    if (body_call("POST", ONE ":cancel", &call, &err) != ERR_OK)
-        return context_fail(context, &err);
-    call_add(&call, OPERATION_PATH, "verification", arguments->words[0]);
-    call_add(&call, OPERATION_QUERY, "reason", arguments_get(arguments, OPTION_REASON));
-    enum exit_code code = context_call(context, &call, &reply);
-    if (code == EXIT_DONE && !reply.printed)
-        report(context, &reply);
-    return code;
+    return steered_steer(context, &verifications, arguments, ONE ":cancel");
 }

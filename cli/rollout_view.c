@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "cli/steered.h"
 #include "cli/view.h"
 
 #define CELL_MAX 512
@@ -32,12 +33,6 @@ static const struct view preview_view = {"wave",
                                           {"DISRUPTION", "disruption", false, false},
                                           {"TENANTS", "tenants", false, false},
                                           {"NAMES", "nodes", false, false}}};
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
 
 static void append(char out[CELL_MAX], const char *between, const char *text)
 {
@@ -65,7 +60,7 @@ static void open_wave(const json_t *rollout, char out[CELL_MAX])
 {
     const json_t *waves = json_object_get(rollout, "waves");
     size_t count = json_array_size(waves), at = 0;
-    while (at < count && strcmp(text_of(json_array_get(waves, at), "state"), "confirmed") == 0)
+    while (at < count && strcmp(steered_text(json_array_get(waves, at), "state"), "confirmed") == 0)
         at++;
     out[0] = '\0';
     if (count > 0)
@@ -77,9 +72,9 @@ static json_t *make_row(const json_t *rollout)
     char nodes[CELL_MAX], wave[CELL_MAX];
     count_nodes(rollout, nodes);
     open_wave(rollout, wave);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", text_of(rollout, "id"), "state",
-                     text_of(rollout, "state"), "wave", wave, "nodes", nodes, "problem",
-                     text_of(rollout, "problem"));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", steered_text(rollout, "id"), "state",
+                     steered_text(rollout, "state"), "wave", wave, "nodes", nodes, "problem",
+                     steered_text(rollout, "problem"));
 }
 
 /* {"receipts": "ok 1/1", ..., "bad": "n1,n2"} of one wave. */
@@ -89,15 +84,15 @@ static json_t *make_wave(const json_t *wave)
     size_t i, n;
     json_t *gate, *node;
     json_t *row = json_pack("{s:O, s:s, s:O}", "wave", json_object_get(wave, "wave"), "state",
-                            text_of(wave, "state"), "nodes", json_object_get(wave, "nodes"));
+                            steered_text(wave, "state"), "nodes", json_object_get(wave, "nodes"));
     json_array_foreach(json_object_get(wave, "gates"), i, gate)
     {
         char cell[CELL_MAX];
-        snprintf(cell, sizeof(cell), "%.30s %lld/%lld", text_of(gate, "state"),
+        snprintf(cell, sizeof(cell), "%.30s %lld/%lld", steered_text(gate, "state"),
                  (long long)json_integer_value(json_object_get(gate, "value")),
                  (long long)json_integer_value(json_object_get(gate, "wanted")));
         if (row != NULL)
-            json_object_set_new(row, text_of(gate, "name"), json_string(cell));
+            json_object_set_new(row, steered_text(gate, "name"), json_string(cell));
         json_array_foreach(json_object_get(gate, "nodes"), n, node)
         {
             const char *name = json_string_value(node);
@@ -117,14 +112,14 @@ static void print_head(struct context *context, const json_t *rollout)
     FILE *out = context->out;
     count_nodes(rollout, nodes);
     fputs("rollout ", out);
-    print_text(out, text_of(rollout, "id"));
+    print_text(out, steered_text(rollout, "id"));
     fputs(": ", out);
-    print_text(out, text_of(rollout, "state"));
+    print_text(out, steered_text(rollout, "state"));
     fprintf(out, "\n  nodes: ");
     print_text(out, nodes);
     fputc('\n', out);
     for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
-        const char *text = text_of(rollout, labels[i][1]);
+        const char *text = steered_text(rollout, labels[i][1]);
         if (text[0] == '\0')
             continue;
         fprintf(out, "  %s: ", labels[i][0]);
@@ -185,14 +180,14 @@ void rollout_print_next(struct context *context, const json_t *rollout)
         {"paused", "go on", "resume"},
         {"failed", "which nodes, and why", "nodes"},
     };
-    const char *state = text_of(rollout, "state");
+    const char *state = steered_text(rollout, "state");
     if (context->output != OUTPUT_TABLE)
         return;
     for (size_t i = 0; i < sizeof(nexts) / sizeof(nexts[0]); i++) {
         if (strcmp(nexts[i].state, state) != 0)
             continue;
         fprintf(context->err, "  %s: stellarctl rollout %s ", nexts[i].text, nexts[i].command);
-        print_text(context->err, text_of(rollout, "id"));
+        print_text(context->err, steered_text(rollout, "id"));
         const json_t *left = json_object_get(rollout, "confirm_remaining_s");
         if (json_is_integer(left) && strcmp(state, "confirming") == 0)
             fprintf(context->err, " (within %lld s, then its nodes go back)",
