@@ -120,21 +120,14 @@ static bool reply_plan(struct request *request, bool wait_over)
 {
     struct app *app = request_app(request);
     const char *node = request_principal(request)->node;
-    const char *known = request_query(request, "known");
     char key[PUBLISH_KEY_SIZE], tag[PUBLISH_TAG_SIZE];
     plan_key(node, key);
     struct blob *blob = publish_get(app->publish, key, tag);
-    bool replied = true;
-    if (blob == NULL && !status_has(app->status, node))
+    if (blob == NULL && !status_has(app->status, node)) {
         request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no node '%s'", node);
-    else if (blob != NULL && (known == NULL || strcmp(known, tag) != 0))
-        request_reply_blob(request, 200, blob);
-    else if (wait_over)
-        request_reply_json(request, 204, NULL, NULL, NULL);
-    else
-        replied = false;
-    blob_unref(blob);
-    return replied;
+        return true;
+    }
+    return long_poll_answer(request, blob, tag, wait_over);
 }
 
 static void on_plan(struct request *request, bool late)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "db/campaigns.h"
 #include "server/api.h"
 #include "server/campaign_wish.h"
 #include "server/campaigns.h"
+#include "server/look.h"
 #include "server/page.h"
 #include "server/pipeline.h"
 #include "server/rollouts.h"
@@ -90,9 +90,7 @@ static enum err_code make_campaign(struct create_task *ct, struct db_tx *tx,
         code = campaign_next(tx, &c->number, err);
     if (code != ERR_OK)
         return code;
-    char actor[AUDIT_ACTOR_SIZE];
-    principal_actor(request_principal(task->request), actor);
-    text_copy(c->author, sizeof(c->author), actor);
+    task_author(task, c->author, sizeof(c->author));
     c->created_us = db_tx_now_us(tx);
     code = campaign_change_store(&ct->change, tx, request_id(task->request), err);
     return code != ERR_OK ? code : record(tx, task, c, "campaign.create", "", err);
@@ -287,18 +285,10 @@ void api_campaign_cancel(struct request *request)
 
 /* Looked at ------------------------------------------------------------------------------------ */
 
-struct look {
-    struct app *app;
-    struct request *request;
-    int64_t number;
-    int64_t revision;
-    json_t *answer; /* owned */
-};
-
-static enum err_code look(struct db_tx *tx, void *arg, struct err *err)
+static enum err_code read_one(struct db_tx *tx, void *arg, struct err *err)
 {
     struct look *look = arg;
-    struct app *app = look->app;
+    struct app *app = request_app(look->request);
     OWN(campaign) struct campaign *loaded = NULL;
     const struct campaign *c = campaigns_get(app->world, look->number);
     enum err_code code = ERR_OK;
@@ -314,19 +304,6 @@ static enum err_code look(struct db_tx *tx, void *arg, struct err *err)
     return look->answer == NULL ? err_nomem(err) : ERR_OK;
 }
 
-static void looked(void *arg, enum err_code code, const struct err *err)
-{
-    struct look *look = arg;
-    char etag[32];
-    etag_format(look->revision, etag);
-    if (code != ERR_OK)
-        request_reply_err(look->request, err);
-    else
-        request_reply_json(look->request, 200, GIVE(look->answer), etag, NULL);
-    json_decref(look->answer);
-    free(look);
-}
-
 void api_campaign_get(struct request *request)
 {
     struct app *app = request_app(request);
@@ -334,13 +311,12 @@ void api_campaign_get(struct request *request)
     int64_t number;
     if (!parse_number(request, &number))
         return;
-    struct look *task = api_alloc(request, sizeof(*task));
-    if (task == NULL)
+    struct look *look = look_new(request, number);
+    if (look == NULL)
         return;
-    *task = (struct look){.app = app, .request = request, .number = number};
-    enum err_code code = db_look(app->db, look, looked, task, &err);
+    enum err_code code = db_look(app->db, read_one, look_done, look, &err);
     if (code != ERR_OK)
-        looked(task, code, &err);
+        look_done(look, code, &err);
 }
 
 static bool on_campaign(void *arg, const struct db_campaign *row)

@@ -20,19 +20,10 @@
 static bool reply_task(struct request *request, bool wait_over)
 {
     struct app *app = request_app(request);
-    const char *known = request_query(request, "known");
     char key[PUBLISH_KEY_SIZE], tag[PUBLISH_TAG_SIZE];
     campaign_task_key(request_principal(request)->node, key);
     struct blob *blob = publish_get(app->publish, key, tag);
-    bool replied = true;
-    if (blob != NULL && (known == NULL || strcmp(known, tag) != 0))
-        request_reply_blob(request, 200, blob);
-    else if (wait_over)
-        request_reply_json(request, 204, NULL, NULL, NULL);
-    else
-        replied = false;
-    blob_unref(blob);
-    return replied;
+    return long_poll_answer(request, blob, tag, wait_over);
 }
 
 static void on_task(struct request *request, bool late)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "db/tables.h"
 #include "server/api.h"
 #include "server/campaigns.h"
+#include "server/look.h"
 #include "server/page.h"
 #include "server/pipeline.h"
 #include "server/rollout_pick.h"
@@ -77,9 +77,7 @@ static enum err_code make_rollout(struct create_task *ct, struct db_tx *tx,
     if (code != ERR_OK)
         return code;
     snprintf(r->message, sizeof(r->message), "%s", message == NULL ? "" : message);
-    char actor[AUDIT_ACTOR_SIZE];
-    principal_actor(request_principal(task->request), actor);
-    text_copy(r->author, sizeof(r->author), actor);
+    task_author(task, r->author, sizeof(r->author));
     r->created_us = db_tx_now_us(tx);
     return rollout_change_store(&ct->change, tx, request_id(task->request), err);
 }
@@ -320,20 +318,12 @@ void api_rollout_rollback(struct request *request)
 
 /* Looked at ------------------------------------------------------------------------------------ */
 
-struct look {
-    struct app *app;
-    struct request *request;
-    int64_t number;
-    int64_t revision;
-    json_t *answer; /* owned */
-};
-
 /* On the writer thread: what remains of timers is known there, and what came in since the last
  * write. */
-static enum err_code look(struct db_tx *tx, void *arg, struct err *err)
+static enum err_code read_one(struct db_tx *tx, void *arg, struct err *err)
 {
     struct look *look = arg;
-    struct app *app = look->app;
+    struct app *app = request_app(look->request);
     int64_t now_ns = app->clock->mono_ns(app->clock);
     OWN(rollout) struct rollout *loaded = NULL;
     const struct rollout *r = rollouts_get(app->world, look->number);
@@ -349,19 +339,6 @@ static enum err_code look(struct db_tx *tx, void *arg, struct err *err)
     return look->answer == NULL ? err_nomem(err) : ERR_OK;
 }
 
-static void looked(void *arg, enum err_code code, const struct err *err)
-{
-    struct look *look = arg;
-    char etag[32];
-    etag_format(look->revision, etag);
-    if (code != ERR_OK)
-        request_reply_err(look->request, err);
-    else
-        request_reply_json(look->request, 200, GIVE(look->answer), etag, NULL);
-    json_decref(look->answer);
-    free(look);
-}
-
 void api_rollout_get(struct request *request)
 {
     struct app *app = request_app(request);
@@ -369,16 +346,12 @@ void api_rollout_get(struct request *request)
     int64_t number;
     if (!parse_number(request, &number))
         return;
-    struct look *task = calloc(1, sizeof(*task));
-    enum err_code code = task == NULL ? err_nomem(&err) : ERR_OK;
-    if (task == NULL) {
-        request_reply_err(request, &err);
+    struct look *look = look_new(request, number);
+    if (look == NULL)
         return;
-    }
-    *task = (struct look){.app = app, .request = request, .number = number};
-    code = db_look(app->db, look, looked, task, &err);
+    enum err_code code = db_look(app->db, read_one, look_done, look, &err);
     if (code != ERR_OK)
-        looked(task, code, &err);
+        look_done(look, code, &err);
 }
 
 static bool on_rollout(void *arg, const struct db_rollout *row)

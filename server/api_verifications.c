@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "db/verifications.h"
 #include "server/api.h"
 #include "server/campaigns.h"
+#include "server/look.h"
 #include "server/page.h"
 #include "server/pipeline.h"
 #include "server/task.h"
@@ -122,9 +122,7 @@ static enum err_code run_create(struct db_tx *tx, struct task *task, struct err 
     struct verification *v = ct->change.copy;
     if (code != ERR_OK)
         return code;
-    char actor[AUDIT_ACTOR_SIZE];
-    principal_actor(request_principal(task->request), actor);
-    text_copy(v->author, sizeof(v->author), actor);
+    task_author(task, v->author, sizeof(v->author));
     if (ct->dry_run) {
         code = answer(task, v, err);
         if (code == ERR_OK)
@@ -257,14 +255,7 @@ void api_verification_cancel(struct request *request)
 
 /* Looked at ------------------------------------------------------------------------------------ */
 
-struct look {
-    struct request *request;
-    int64_t number;
-    int64_t revision;
-    json_t *answer; /* owned */
-};
-
-static enum err_code look(struct db_ro *ro, void *arg, struct err *err)
+static enum err_code read_one(struct db_ro *ro, void *arg, struct err *err)
 {
     struct look *look = arg;
     const struct verification_now now = {.wall_us = 0}; /* of no deadline that is looked at */
@@ -277,33 +268,19 @@ static enum err_code look(struct db_ro *ro, void *arg, struct err *err)
     return look->answer == NULL ? err_nomem(err) : ERR_OK;
 }
 
-static void looked(void *arg, enum err_code code, const struct err *err)
-{
-    struct look *look = arg;
-    char etag[32];
-    etag_format(look->revision, etag);
-    if (code != ERR_OK)
-        request_reply_err(look->request, err);
-    else
-        request_reply_json(look->request, 200, GIVE(look->answer), etag, NULL);
-    json_decref(look->answer);
-    free(look);
-}
-
 void api_verification_get(struct request *request)
 {
+    struct app *app = request_app(request);
     struct err err = ERR_INIT;
     int64_t number;
     if (!parse_number(request, &number))
         return;
-    struct look *task = api_alloc(request, sizeof(*task));
-    if (task == NULL)
+    struct look *look = look_new(request, number);
+    if (look == NULL)
         return;
-    *task = (struct look){.request = request, .number = number};
-    struct app *app = request_app(request);
-    enum err_code code = db_read(app->db, look, looked, task, &err);
+    enum err_code code = db_read(app->db, read_one, look_done, look, &err);
     if (code != ERR_OK)
-        looked(task, code, &err);
+        look_done(look, code, &err);
 }
 
 static bool on_row(void *arg, const struct db_verification *row)

@@ -7,6 +7,20 @@
 
 #include "server/api.h"
 
+bool long_poll_answer(struct request *request, struct blob *blob, const char *tag, bool wait_over)
+{
+    const char *known = request_query(request, "known");
+    bool replied = true;
+    if (blob != NULL && (known == NULL || strcmp(known, tag) != 0))
+        request_reply_blob(request, 200, blob);
+    else if (wait_over)
+        request_reply_json(request, 204, NULL, NULL, NULL);
+    else
+        replied = false;
+    blob_unref(blob);
+    return replied;
+}
+
 void long_poll(struct request *request, const struct long_poll *poll)
 {
     struct app *app = request_app(request);

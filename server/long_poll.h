@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/publish.h"
 #include "server/route.h"
 #include "server/waiters.h"
 
@@ -19,6 +20,10 @@ struct long_poll {
     long_poll_fn *reply;
     waiter_fn *woken; /* answers in any case: when woken, what is published may be the known one */
 };
+
+/* A long_poll_fn's answer with what publish_get() gave: takes over the blob (NULL = nothing is
+ * published), tag is its. 204 when the wait is over. */
+bool long_poll_answer(struct request *request, struct blob *blob, const char *tag, bool wait_over);
 
 /* Replies, now or later: the request is not to be used any more. */
 void long_poll(struct request *request, const struct long_poll *poll);

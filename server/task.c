@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "db/tables.h"
 #include "server/pipeline.h"
 
@@ -166,6 +167,13 @@ static void done(void *arg, enum err_code code, const struct err *err)
         request_reply_err(request, err);
     json_decref(answer);
     explicit_bzero(cookie, sizeof(cookie));
+}
+
+void task_author(const struct task *task, char *out, size_t size)
+{
+    char actor[AUDIT_ACTOR_SIZE];
+    principal_actor(request_principal(task->request), actor);
+    text_copy(out, size, actor);
 }
 
 void task_submit(struct task *task)

@@ -46,5 +46,7 @@ enum err_code task_refuse(struct task *task, int status, const char *code, struc
  * refusal names; ERR_OK when they hold. */
 ERR_MUST_CHECK enum err_code task_check_match(struct task *task, const char *what, int64_t current,
                                               struct err *err);
+/* Who asks, as the author of what is made (principal_actor()); cut where there is no room. */
+void task_author(const struct task *task, char *out, size_t size);
 void task_submit(struct task *task);
 void task_release(struct task *task);
