@@ -33,25 +33,30 @@ enum channel_id {
 };
 
 struct channel_kind {
-    const char *method, *path; /* path "": it names the node, see make_url() */
-    const char *what;          /* for people */
+    const char *method, *path;
+    const char *below; /* what follows /v1/nodes/NODE where path is NULL */
+    const char *what;  /* for people */
     enum link_event done;
     bool poll;     /* a long poll: asks with `known` */
     bool optional; /* a server that has no such route is no error: 404 */
 };
 
 static const struct channel_kind kinds[CHANNEL_COUNT] = {
-    [CHANNEL_INVENTORY] = {"PUT", "/v1/agent/inventory", "inventory", LINK_INVENTORY_DONE, false,
-                           false},
-    [CHANNEL_STATE] = {"PUT", "/v1/agent/state", "state", LINK_STATE_DONE, false, false},
-    [CHANNEL_CHAINS] = {"PUT", "/v1/agent/chains", "marking chains", LINK_CHAINS_DONE, false, true},
-    [CHANNEL_TELEMETRY] = {"POST", "", "telemetry", LINK_TELEMETRY_DONE, false, true},
-    [CHANNEL_RECEIPT] = {"POST", "/v1/agent/receipts", "receipt", LINK_RECEIPT_DONE, false, false},
-    [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", "plan", LINK_WAITING, true, false},
-    [CHANNEL_FLASH] = {"GET", "", "flash task", LINK_FLASH_DONE, true, true},
-    [CHANNEL_FLASH_REPORT] = {"POST", "", "flash report", LINK_FLASH_DONE, false, true},
-    [CHANNEL_VERIFY] = {"GET", "", "test", LINK_VERIFY_DONE, true, true},
-    [CHANNEL_VERIFY_REPORT] = {"POST", "", "report of a test", LINK_VERIFY_DONE, false, true},
+    [CHANNEL_INVENTORY] = {"PUT", "/v1/agent/inventory", NULL, "inventory", LINK_INVENTORY_DONE,
+                           false, false},
+    [CHANNEL_STATE] = {"PUT", "/v1/agent/state", NULL, "state", LINK_STATE_DONE, false, false},
+    [CHANNEL_CHAINS] = {"PUT", "/v1/agent/chains", NULL, "marking chains", LINK_CHAINS_DONE, false,
+                        true},
+    [CHANNEL_TELEMETRY] = {"POST", NULL, "telemetry", "telemetry", LINK_TELEMETRY_DONE, false,
+                           true},
+    [CHANNEL_RECEIPT] = {"POST", "/v1/agent/receipts", NULL, "receipt", LINK_RECEIPT_DONE, false,
+                         false},
+    [CHANNEL_PLAN] = {"GET", "/v1/agent/plan", NULL, "plan", LINK_WAITING, true, false},
+    [CHANNEL_FLASH] = {"GET", NULL, "flash", "flash task", LINK_FLASH_DONE, true, true},
+    [CHANNEL_FLASH_REPORT] = {"POST", NULL, "flash", "flash report", LINK_FLASH_DONE, false, true},
+    [CHANNEL_VERIFY] = {"GET", NULL, "verify", "test", LINK_VERIFY_DONE, true, true},
+    [CHANNEL_VERIFY_REPORT] = {"POST", NULL, "verify", "report of a test", LINK_VERIFY_DONE, false,
+                               true},
 };
 
 #define REQUEST_ID_SIZE 24
@@ -70,6 +75,7 @@ struct channel {
     char request_id[REQUEST_ID_SIZE]; /* of the last one, as the server's log and audit have it */
     struct loop_timer *timer;
     struct backoff backoff;
+    char task[NAME_SIZE]; /* that the body reports of; "" = it is no report of a task */
     /* of long polls */
     bool has_known;
     char known[PLAN_TAG_SIZE + 2]; /* as it stands in the query */
@@ -85,9 +91,7 @@ struct link_http {
     int64_t denied_retry_ns;
     struct link_events events;
     bool started;
-    bool away;                   /* said so */
-    char flash_task[NAME_SIZE];  /* of the report that is to be delivered */
-    char verify_task[NAME_SIZE]; /* the same */
+    bool away; /* said so */
     struct channel channels[CHANNEL_COUNT];
 };
 
@@ -140,21 +144,16 @@ static int64_t now_ns(void)
 static void make_url(const struct channel *channel, char out[LINK_URL_MAX])
 {
     const struct link_http *link = channel->link;
-    int len = snprintf(out, LINK_URL_MAX, "%s%s", link->server, channel->kind->path);
-    size_t at = (size_t)len;
-    if (channel->kind == &kinds[CHANNEL_FLASH])
-        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/flash", link->node);
-    if (channel->kind == &kinds[CHANNEL_VERIFY])
-        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/verify", link->node);
-    if (channel->kind == &kinds[CHANNEL_VERIFY_REPORT])
-        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/verify/%s:report",
-                               link->node, link->verify_task);
-    if (channel->kind == &kinds[CHANNEL_TELEMETRY])
-        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/telemetry", link->node);
-    if (channel->kind == &kinds[CHANNEL_FLASH_REPORT])
-        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/flash/%s:report",
-                               link->node, link->flash_task);
-    if (channel->kind->poll)
+    const struct channel_kind *kind = channel->kind;
+    size_t at = (size_t)snprintf(out, LINK_URL_MAX, "%s", link->server);
+    if (kind->path != NULL)
+        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "%s", kind->path);
+    else
+        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/v1/nodes/%s/%s", link->node,
+                               kind->below);
+    if (channel->task[0] != '\0')
+        at += (size_t)snprintf(out + at, LINK_URL_MAX - at, "/%s:report", channel->task);
+    if (kind->poll)
         snprintf(out + at, LINK_URL_MAX - at, "?known=%s&wait=%ds", channel->known,
                  LINK_POLL_WAIT_S);
 }
@@ -345,6 +344,13 @@ static void deliver(struct link *base, enum channel_id id, const json_t *documen
     deliver_bytes(base, id, body, len);
 }
 
+static void deliver_report(struct link *base, enum channel_id id, const char *task,
+                           const json_t *document)
+{
+    snprintf(((struct link_http *)base)->channels[id].task, NAME_SIZE, "%s", task);
+    deliver(base, id, document);
+}
+
 static void link_telemetry(struct link *base, const void *data, size_t len)
 {
     char *body = malloc(len + 1);
@@ -405,8 +411,7 @@ static void link_flash_known(struct link *link, const char *tag)
 
 static void link_flash_report(struct link *base, const char *task, const json_t *document)
 {
-    snprintf(((struct link_http *)base)->flash_task, NAME_SIZE, "%s", task);
-    deliver(base, CHANNEL_FLASH_REPORT, document);
+    deliver_report(base, CHANNEL_FLASH_REPORT, task, document);
 }
 
 static void link_verify_known(struct link *link, const char *tag)
@@ -416,8 +421,7 @@ static void link_verify_known(struct link *link, const char *tag)
 
 static void link_verify_report(struct link *base, const char *task, const json_t *document)
 {
-    snprintf(((struct link_http *)base)->verify_task, NAME_SIZE, "%s", task);
-    deliver(base, CHANNEL_VERIFY_REPORT, document);
+    deliver_report(base, CHANNEL_VERIFY_REPORT, task, document);
 }
 
 static bool copy_text(const char *text, char **out)
