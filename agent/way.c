@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "agent/backoff.h"
@@ -29,7 +28,6 @@ struct way {
 /* The first line. Whatever is wrong with it, its bytes never get into a message. */
 static enum err_code read_token(const char *path, char **out, struct err *err)
 {
-    struct stat info;
     size_t len;
     OWN(str) char *text = NULL;
     enum err_code code = file_read(path, WAY_TOKEN_MAX, &text, &len, err);
@@ -40,7 +38,7 @@ static enum err_code read_token(const char *path, char **out, struct err *err)
     if (len == 0 || strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"
                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~+/=") != len)
         return err_set(err, ERR_INVALID, "%s holds no token (letters, digits and -._~+/=)", path);
-    if (stat(path, &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    if (file_is_open_to_others(path))
         log_warning("agent", "%s can be read by others; chmod 0600", path);
     *out = GIVE(text);
     return ERR_OK;

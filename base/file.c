@@ -108,6 +108,12 @@ enum err_code file_read_regular(const char *path, size_t max, char **out, size_t
     return code == ERR_OK ? read_all(fd, path, max, out, out_len, err) : code;
 }
 
+bool file_is_open_to_others(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
 static int write_all(int fd, const char *data, size_t len)
 {
     while (len > 0) {

@@ -21,6 +21,9 @@ ERR_MUST_CHECK enum err_code file_read_regular(const char *path, size_t max, cha
  * ERR_DENIED, ERR_IO, or ERR_INVALID when it is something else. */
 ERR_MUST_CHECK enum err_code file_open_regular(const char *path, int *out_fd, struct err *err);
 
+/* Others than its owner have some right to it; false also when there is no file. */
+bool file_is_open_to_others(const char *path);
+
 /* Writes a temporary file beside path, fsync, rename, fsync of the folder: after success the new
  * content survives a crash, after failure or a crash the old one is whole. */
 ERR_MUST_CHECK enum err_code file_write_atomic(const char *path, const void *data, size_t len,

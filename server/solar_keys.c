@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -40,8 +39,7 @@ static enum err_code read_secret(const char *path, unsigned char out[MAC_KEY_SIZ
 {
     char *text = NULL;
     size_t len;
-    struct stat st;
-    if (stat(path, &st) != 0 || (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    if (file_is_open_to_others(path))
         return err_set(err, ERR_DENIED,
                        "%s can be read by others than its owner; chmod 0600 it, or remove it for a "
                        "new one",

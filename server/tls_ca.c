@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gnutls/abstract.h>
@@ -172,7 +171,6 @@ static enum err_code ca_read(const char *key_path, const char *crt_path, struct 
 {
     OWN(x509_key) char *key_pem = NULL;
     size_t len;
-    struct stat info;
     enum err_code code = file_read(crt_path, X509_PEM_MAX, &ca->pem, &len, err);
     if (code == ERR_OK)
         code = file_read(key_path, X509_PEM_MAX, &key_pem, &len, err);
@@ -184,7 +182,7 @@ static enum err_code ca_read(const char *key_path, const char *crt_path, struct 
         code = key_import(key_pem, &ca->key, err);
     if (code != ERR_OK)
         return code;
-    if (stat(key_path, &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    if (file_is_open_to_others(key_path))
         return err_set(err, ERR_DENIED,
                        "the authority's key can be read by others than its owner; chmod 0600 it");
     gnutls_datum_t text = {.data = (unsigned char *)ca->pem, .size = (unsigned)strlen(ca->pem)};
