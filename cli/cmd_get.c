@@ -22,14 +22,28 @@ static enum err_code show_rows(struct context *context, const struct kind *kind,
     return code != ERR_OK ? code : view_print(context, &kind->view, rows, err);
 }
 
+/* The table of the thing, and under it that of its items, if it has any. */
+static enum err_code show_table(struct context *context, const struct kind *kind, json_t *document,
+                                struct err *err)
+{
+    enum err_code code = view_print_one(context, &kind->view, document, err);
+    const json_t *items = kind->items == NULL ? NULL : json_object_get(document, kind->items);
+    if (code != ERR_OK || context->output != OUTPUT_TABLE || json_array_size(items) == 0)
+        return code;
+    fputc('\n', context->out);
+    return view_print(context, kind->items_view, items, err);
+}
+
 static enum err_code show_one(struct context *context, const struct kind *kind, const char *name,
                               json_t *document, struct err *err)
 {
     if (kind->rows != NULL)
         return show_rows(context, kind, name, document, err);
+    if (context->output == OUTPUT_NAME && kind->view.name == NULL)
+        return err_set(err, ERR_INVALID, "%s has no name to print", kind->name);
     if (view_columns(&kind->view) > 0)
-        return view_print_one(context, &kind->view, document, err);
-    if (context->output == OUTPUT_CSV || context->output == OUTPUT_NAME)
+        return show_table(context, kind, document, err);
+    if (context->output == OUTPUT_CSV)
         return err_set(err, ERR_INVALID, "%s can be shown as JSON only", kind->name);
     return print_json(context->out, document, context->output == OUTPUT_JSONL ? 0 : 2, err);
 }

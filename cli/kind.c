@@ -21,6 +21,14 @@
         title, path, false, true                                                                   \
     }
 
+/* What stands under the grades of `get health` and `get node-health`. */
+static const struct view raised_view = {
+    "rule", {STATE("SEVERITY", "severity"), C("RULE", "rule"), NUMBER("NODES", "nodes")}};
+static const struct view node_raised_view = {
+    "rule",
+    {STATE("SEVERITY", "severity"), C("RULE", "rule"), C("SUBJECT", "subject"),
+     C("OBSERVED", "observed"), C("LIMIT", "limit"), C("SINCE", "since"), C("MESSAGE", "message")}};
+
 const struct kind kinds[] = {
     {.name = "tenants",
      .single = "tenant",
@@ -142,8 +150,29 @@ const struct kind kinds[] = {
      .view = {"rule",
               {STATE("SEVERITY", "severity"), C("RULE", "rule"), C("SUBJECT", "subject"),
                C("OBSERVED", "observed"), C("LIMIT", "limit"), C("MESSAGE", "message")}}},
-    {.name = "health", .single = "health", .get = "health_get"},
-    {.name = "node-health", .single = "node-health", .get = "node_health", .key = "node"},
+    {.name = "health",
+     .single = "health",
+     .get = "health_get",
+     .view = {NULL,
+              {NUMBER("CRITICAL NODES", "grades.critical"),
+               NUMBER("WARNING NODES", "grades.warning"), NUMBER("OK NODES", "grades.ok"),
+               NUMBER("UNKNOWN NODES", "grades.unknown"),
+               NUMBER("CRITICAL FINDINGS", "findings.critical"),
+               NUMBER("WARNING FINDINGS", "findings.warning"),
+               NUMBER("EXCLUDED FINDINGS", "findings.excluded")}},
+     .items = "rules",
+     .items_view = &raised_view},
+    {.name = "node-health",
+     .single = "node-health",
+     .get = "node_health",
+     .key = "node",
+     .view = {"node",
+              {C("NODE", "node"), STATE("GRADE", "grade"), C("TELEMETRY", "telemetry"),
+               NUMBER("CRITICAL", "checks.critical"), NUMBER("WARNING", "checks.warning"),
+               NUMBER("OK", "checks.ok"), NUMBER("UNKNOWN", "checks.unknown"),
+               NUMBER("EXCLUDED", "excluded")}},
+     .items = "findings",
+     .items_view = &node_raised_view},
     {.name = "incidents",
      .single = "incident",
      .list = "incidents_list",

@@ -25,6 +25,9 @@ struct kind {
     const char *schema; /* or among others: the members that this schema names ("node") */
     int order;          /* of writing several: what others need comes first */
     struct view view;   /* without columns it is shown as JSON */
+    /* A table of one thing is followed by one of this member's items; NULL = there is none. */
+    const char *items;
+    const struct view *items_view;
 };
 
 extern const struct kind kinds[];

@@ -21,7 +21,7 @@ struct column {
 #define VIEW_COLUMNS_MAX 16
 
 struct view {
-    const char *name;                        /* path of an item's name, for -o name */
+    const char *name;                        /* path of an item's name, for -o name; NULL = none */
     struct column columns[VIEW_COLUMNS_MAX]; /* a title NULL ends them */
 };
 

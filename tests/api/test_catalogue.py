@@ -57,8 +57,10 @@ def lists_hold_each_item_once(tap, server):
     bare = server.get("/v1/inventory/nics?node=n5").json["items"]
     tap.equal(bare, [{"node": "n5", "id": "a/0", "virtual_function": False}],
               "what was not reported is absent, never 0")
+    must(server.put("/v1/nodes/silent", {}), 201)
     for kind in ("nics", "gpus", "cpus"):
-        tap.equal(server.get(f"/v1/inventory/{kind}?node=nobody").json, {"items": [], "reported": False},
+        tap.status(server.get(f"/v1/inventory/{kind}?node=nobody"), 404, f"{kind} of a node that is none are not found")
+        tap.equal(server.get(f"/v1/inventory/{kind}?node=silent").json, {"items": [], "reported": False},
                   f"of a node that told nothing the {kind} are unknown")
         tap.equal(server.get(f"/v1/inventory/{kind}?node=n5").json["reported"], True, "of one that did they are known")
         tap.ok("reported" not in server.get(f"/v1/inventory/{kind}").json, "of all nodes nothing is said of one")

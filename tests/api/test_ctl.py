@@ -13,6 +13,7 @@ import time
 import yaml
 
 from lib import FABRIC, POLICY, Agent, fixture, inventory, must, run
+from telemetry import OCTETS, batch
 
 METHODS = ("get", "put", "post", "delete", "patch", "head")
 DONE, REFUSED, USAGE, MISSING, AUTH, CONFLICT, UNREACHABLE, PARTIAL = range(8)
@@ -144,6 +145,27 @@ def unknown_is_not_none(tap, server):
     must(server.call("PUT", "/v1/agent/chains", body, token=agent.token), 200)
     tap.equal(ctl(*chains).stderr, "none\n", "a node that told that it has none has none")
     tap.equal(ctl.json(*chains), {"items": []}, "in JSON too")
+
+
+def health_is_a_table(tap, server):
+    agent, _ = fixture(server)
+    ctl = Ctl(server)
+    table = ctl("get", "health").stdout.split("\n")
+    tap.ok(table[0].split()[:4] == ["CRITICAL", "NODES", "WARNING", "NODES"] and len(table[1].split()) == 7,
+           "nodes by grade and findings by severity are a row", table)
+    tap.ok("rules" in ctl.json("get", "health"), "in JSON all of it")
+    csv = ctl("get", "health", "-o", "csv").stdout.split("\n")
+    tap.ok(len(set(csv[0].split(","))) == 7, "each column of the CSV has a title of its own", csv)
+    named = ctl("get", "health", "-o", "name")
+    tap.ok(named.returncode != DONE and "has no name" in named.stderr, "the fleet's health has no name", named)
+    frames = ("port", "0000:3b:00.0/0", 0, 0, 0, {"rx_fcs_errors": ("stays", 0, [0] * 9 + [12])})
+    must(server.call("POST", "/v1/nodes/n1/telemetry", batch([frames]), OCTETS, token=agent.token), 200)
+    one = ctl("get", "node-health", "n1").stdout
+    tap.ok(one.split()[:2] == ["NODE", "GRADE"] and "\n\nSEVERITY" in one and "fcs-errors" in one,
+           "a node's findings stand under its grade", one)
+    tap.ok("\n\nSEVERITY" in ctl("get", "health").stdout, "the fleet's rules stand under its grades")
+    none = ctl("get", "nics", "--node", "n9")
+    tap.ok(none.returncode != DONE and "no such node" in none.stderr, "NICs of a node that is none are an error", none)
 
 
 def a_release_says_what_it_is_for(tap, server):
@@ -555,7 +577,7 @@ def manual_names_every_option(tap, server):
 
 
 if __name__ == "__main__":
-    run([every_operation_is_reached, every_read_works, kinds_are_shown, unknown_is_not_none,
+    run([every_operation_is_reached, every_read_works, kinds_are_shown, unknown_is_not_none, health_is_a_table,
          a_release_says_what_it_is_for, documents_make_the_round,
          exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, rollouts_are_steered,
          verifications_are_ordered, campaigns_are_steered, people_and_images_are_made,
