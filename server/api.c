@@ -42,6 +42,15 @@ bool api_check_name(struct request *request, const char *name, const char *what)
     return false;
 }
 
+bool api_check_node(struct request *request, const char *node)
+{
+    struct app *app = request_app(request);
+    if (status_has(app->status, node))
+        return true;
+    request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no such node");
+    return false;
+}
+
 void api_set_time(json_t *object, const char *key, int64_t wall_us)
 {
     char text[CLOCK_TEXT_MAX];

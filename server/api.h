@@ -213,6 +213,8 @@ void *api_alloc(struct request *request, size_t size);
 void api_reply_published(struct request *request, const char *key, const char *what);
 /* A name from the path that becomes a new thing's name: false when it is no name (422 replied). */
 bool api_check_name(struct request *request, const char *name, const char *what);
+/* False when there is no such node (404 replied). */
+bool api_check_node(struct request *request, const char *node);
 void api_set_time(json_t *object, const char *key, int64_t wall_us);  /* 0 is left out */
 void api_set_text(json_t *object, const char *key, const char *text); /* "" and NULL are left out */
 /* 429 too-many-attempts; what was wrong: "passwords". From the handler itself. */

@@ -79,10 +79,8 @@ void api_node_findings(struct request *request)
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
     const char *node = request_param(request, 0);
-    if (!status_has(app->status, node)) {
-        request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no such node");
+    if (!api_check_node(request, node))
         return;
-    }
     struct node_look *look = api_alloc(request, sizeof(*look));
     if (look == NULL)
         return;

@@ -25,9 +25,7 @@ void api_node_health(struct request *request)
 {
     struct app *app = request_app(request);
     const char *node = request_param(request, 0);
-    if (!status_has(app->status, node)) {
-        request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no such node");
+    if (!api_check_node(request, node))
         return;
-    }
     reply(request, health_desk_node(app->health, node));
 }

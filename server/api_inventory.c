@@ -225,12 +225,8 @@ static void start(struct request *request,
                   enum err_code (*read)(struct db_ro *, struct page *, struct err *))
 {
     const char *node = request_query(request, "node");
-    if (node != NULL && !api_check_name(request, node, "node"))
+    if (node != NULL && (!api_check_name(request, node, "node") || !api_check_node(request, node)))
         return;
-    if (node != NULL && !status_has(((struct app *)request_app(request))->status, node)) {
-        request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no such node");
-        return;
-    }
     struct page *page = page_new(request, read);
     if (page != NULL)
         page_submit(page);

@@ -113,12 +113,9 @@ static enum err_code read_receipts(struct db_ro *ro, struct page *page, struct e
 
 void api_node_receipts(struct request *request)
 {
-    struct app *app = request_app(request);
     const char *node = request_param(request, 0);
-    if (!status_has(app->status, node)) {
-        request_reply_problem(request, 404, "not-found", NULL, NULL, "there is no such node");
+    if (!api_check_node(request, node))
         return;
-    }
     struct page *page = page_new(request, read_receipts);
     if (page == NULL)
         return;
