@@ -17,9 +17,10 @@ enum err_code password_ask(struct context *context, const char *prompt, char **o
     if (terminal) {
         silent = old;
         silent.c_lflag &= ~(tcflag_t)ECHO;
+        // before the prompt: an answer that comes at once is neither shown nor lost
+        tcsetattr(fileno(context->in), TCSAFLUSH, &silent);
         fprintf(context->err, "%s: ", prompt);
         fflush(context->err);
-        tcsetattr(fileno(context->in), TCSAFLUSH, &silent);
     }
     enum err_code code = secret_read("-", context->in, out, err);
     if (terminal) {
