@@ -285,7 +285,7 @@ static void mind_generation(const struct agent *agent, const struct plan *plan)
     if (stands != NULL && plan->generation < stands->generation)
         log_warning("agent",
                     "node %s: the server went back from generation %" PRId64 " to %" PRId64
-                    ": was its store restored?",
+                    ": a rollout was taken back, or its store was restored",
                     agent->node, stands->generation, plan->generation);
 }
 
