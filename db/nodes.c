@@ -98,6 +98,18 @@ enum err_code node_state_put(struct db_tx *tx, const char *name, const char *sta
     return node_report_put(tx, name, "state", state, err);
 }
 
+enum err_code node_state_keep(struct db_tx *tx, const char *name, const char *state,
+                              struct err *err)
+{
+    int64_t is_there = 0;
+    enum err_code code =
+        stmt_number(tx->ro.conn,
+                    "SELECT 1 FROM node_reports WHERE node = $1 AND kind = 'state' AND"
+                    " json_remove(body, '$.of.time_us') = json_remove($2, '$.of.time_us')",
+                    VALUES(TEXT(name), TEXT(state)), &is_there, err);
+    return code != ERR_OK || is_there != 0 ? code : node_state_put(tx, name, state, err);
+}
+
 enum err_code node_attempt_next(struct db_tx *tx, const char *name, const char *approved,
                                 int64_t *out, struct err *err)
 {

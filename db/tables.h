@@ -150,6 +150,10 @@ ERR_MUST_CHECK enum err_code node_inventory_put(struct db_tx *tx, const char *na
                                                 const char *inventory, struct err *err);
 ERR_MUST_CHECK enum err_code node_state_put(struct db_tx *tx, const char *name, const char *state,
                                             struct err *err);
+/* The same, but one that differs from the stored one at most by when it was seen (/of/time_us)
+ * writes nothing: the older times stay. */
+ERR_MUST_CHECK enum err_code node_state_keep(struct db_tx *tx, const char *name, const char *state,
+                                             struct err *err);
 
 /* Orders to the node, which is there, to try again: the number of this one, from 1. approved: the
  * digest of what a reboot is approved for; "" = of nothing, and what was is no more. */

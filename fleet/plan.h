@@ -120,6 +120,11 @@ struct state {
     struct state_knob *knobs; /* knob_compare order after state_seal */
     size_t knob_count;
     size_t knob_room; /* private */
+    struct state_of {
+        char digest[DIGEST_TEXT_MAX]; /* "" = it was not said, and nothing of the others */
+        int64_t generation;
+        int64_t time_us;
+    } of; /* the plan by which the node was observed, and when: wall clock, microseconds */
 };
 
 void state_init(struct state *state);

@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "fleet/digest.h"
 
 #define MICRO                  INT64_C(1000000)
 #define QUOTE_SIZE_MIN         16
@@ -95,6 +96,12 @@ void read_problem(const struct json_reader *r, const char *key, const char *fmt,
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     finding_addf(r->findings, r->rule, FINDING_ERROR, pointer, "%s", text);
+}
+
+void read_digest(struct json_reader *r, const char *key, bool required, char out[DIGEST_TEXT_MAX])
+{
+    if (read_text(r, key, required, 1, out, DIGEST_TEXT_MAX) && !digest_is_valid(out))
+        read_problem(r, key, "is no digest; \"sha256:\" and 64 hex digits");
 }
 
 bool write_member(json_t *object, const char *key, json_t *value)

@@ -18,6 +18,8 @@ bool read_text(struct json_reader *r, const char *key, bool required, size_t min
 
 /* The same, of a name: see name.h. */
 void read_name(struct json_reader *r, const char *key, bool required, char out[NAME_SIZE]);
+/* The same, of a digest: see digest.h. */
+void read_digest(struct json_reader *r, const char *key, bool required, char out[DIGEST_TEXT_MAX]);
 /* The same, of an IPv4 or IPv6 address in numbers. */
 void read_address(struct json_reader *r, const char *key, char *out, size_t size);
 

@@ -190,13 +190,6 @@ static void found_from_json(struct json_reader *r, struct receipt *out)
     json_reader_end(&member);
 }
 
-static void digest_from_json(struct json_reader *r, const char *key, bool required,
-                             char out[DIGEST_TEXT_MAX])
-{
-    if (read_text(r, key, required, 1, out, DIGEST_TEXT_MAX) && !digest_is_valid(out))
-        read_problem(r, key, "is no digest; \"sha256:\" and 64 hex digits");
-}
-
 static void head_from_json(struct json_reader *r, struct receipt *out)
 {
     int64_t version;
@@ -204,8 +197,8 @@ static void head_from_json(struct json_reader *r, struct receipt *out)
     json_reader_int(r, "version", true, RECEIPT_VERSION, RECEIPT_VERSION, &version);
     read_name(r, "node", true, out->node);
     json_reader_int(r, "generation", true, 0, INT64_MAX, &out->generation);
-    digest_from_json(r, "digest", true, out->digest);
-    digest_from_json(r, "observed", false, out->observed);
+    read_digest(r, "digest", true, out->digest);
+    read_digest(r, "observed", false, out->observed);
     read_name(r, "rollout", false, out->rollout);
     if (json_reader_enum(r, "result", true, result_names, &result))
         out->result = (enum receipt_result)result;

@@ -122,6 +122,12 @@ static json_t *knob_to_json(const struct state_knob *knob)
     return GIVE(object);
 }
 
+static json_t *of_to_json(const struct state_of *of)
+{
+    return json_pack("{ss, sI, sI}", "digest", of->digest, "generation", (json_int_t)of->generation,
+                     "time_us", (json_int_t)of->time_us);
+}
+
 json_t *state_to_json(const struct state *state)
 {
     OWN(json) json_t *knobs = json_array();
@@ -131,7 +137,20 @@ json_t *state_to_json(const struct state *state)
     OWN(json) json_t *object = json_object();
     if (object == NULL || !write_member(object, "knobs", json_incref(knobs)))
         return NULL;
+    if (state->of.digest[0] != '\0' && !write_member(object, "of", of_to_json(&state->of)))
+        return NULL;
     return GIVE(object);
+}
+
+static void of_from_json(struct json_reader *r, struct state_of *out)
+{
+    struct json_reader member;
+    if (!json_reader_object(r, "of", false, &member))
+        return;
+    read_digest(&member, "digest", true, out->digest);
+    json_reader_int(&member, "generation", true, 0, INT64_MAX, &out->generation);
+    json_reader_int(&member, "time_us", true, 0, INT64_MAX, &out->time_us);
+    json_reader_end(&member);
 }
 
 static enum err_code knob_from_json(struct json_reader *r, struct state_knob *out, struct err *err)
@@ -192,12 +211,13 @@ enum err_code state_from_json(const json_t *document, struct state *out, struct 
     finding_list_init(&findings);
     struct json_reader r;
     const json_t *knobs = NULL;
-    json_reader_init(&r, document, "", &findings);
-    json_reader_array(&r, "knobs", true, 2 * PLAN_KNOBS_MAX, &knobs);
-    json_reader_end(&r);
-    enum err_code code = read_result(&findings, err);
     OWN_STATE struct state state;
     state_init(&state);
+    json_reader_init(&r, document, "", &findings);
+    json_reader_array(&r, "knobs", true, 2 * PLAN_KNOBS_MAX, &knobs);
+    of_from_json(&r, &state.of);
+    json_reader_end(&r);
+    enum err_code code = read_result(&findings, err);
     if (code == ERR_OK)
         code = knobs_from_json(&r, knobs, &state, err);
     if (code != ERR_OK)

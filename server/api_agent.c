@@ -346,6 +346,13 @@ static bool stands_as_given(const struct world_node *node)
     return !node->dirty && (node->sync == NODE_IN_SYNC || node->drifted);
 }
 
+/* States and receipts come on ways of their own: what was seen under another plan than that of the
+ * last receipt is kept, and says nothing of the plan that stands now. */
+static bool is_of_receipt(const struct state *state, const struct world_node *node)
+{
+    return state->of.digest[0] == '\0' || strcmp(state->of.digest, node->receipt.digest) == 0;
+}
+
 static enum err_code run_state(struct db_tx *tx, struct task *task, struct err *err)
 {
     struct state_task *st = (struct state_task *)task;
@@ -353,10 +360,15 @@ static enum err_code run_state(struct db_tx *tx, struct task *task, struct err *
     size_t drift = 0;
     if (node == NULL)
         return task_refuse(task, 404, "not-found", err, "there is no node '%s'", st->node);
-    enum err_code code = node_state_put(tx, st->node, st->text, err);
-    st->compared = stands_as_given(node);
-    if (code == ERR_OK && st->compared)
+    enum err_code code = ERR_OK;
+    st->compared = stands_as_given(node) && is_of_receipt(&st->state, node);
+    if (st->compared)
         code = compare(st, tx, node, &drift, err);
+    /* What differs is kept with its time: after a start it counts when no receipt came since. */
+    if (code == ERR_OK && st->compared && !st->differs)
+        code = node_state_keep(tx, st->node, st->text, err);
+    else if (code == ERR_OK)
+        code = node_state_put(tx, st->node, st->text, err);
     if (code != ERR_OK)
         return code;
     task->answer = json_pack("{sI}", "drift", (json_int_t)drift);

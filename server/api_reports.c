@@ -19,6 +19,7 @@ struct report {
     enum report_part part;
     char node[NAME_SIZE];
     char *text; /* owned copy */
+    int64_t received_us;
     bool no_memory;
 };
 
@@ -28,6 +29,7 @@ static bool on_node(void *arg, const struct db_node *row)
     const char *body = report->part == REPORT_STATE ? row->state : row->inventory;
     if (strcmp(row->name, report->node) == 0 && body != NULL) {
         report->text = strdup(body);
+        report->received_us = row->state_us;
         report->no_memory = report->text == NULL;
     }
     return false;
@@ -49,8 +51,32 @@ static const char *why_missing(const struct report *report)
         return "there is no such node";
     if (report->part == REPORT_INVENTORY)
         return "the node has not reported what it is made of yet: is its agent running?";
-    return "the node has reported no state: an agent sends one when the node is not, or was not, "
-           "as its plan says";
+    return "the node has told no state yet: its agent tells it at the next of its checks, about "
+           "one "
+           "a minute, once the node follows a plan and every receipt is told: is its agent "
+           "running?";
+}
+
+/* Beside what the node said: when, and whether it is of the plan that the node has now. */
+static json_t *state_document(const struct report *report)
+{
+    struct app *app = request_app(report->request);
+    json_t *document = json_loads(report->text, 0, NULL);
+    const json_t *of = json_object_get(document, "of");
+    api_set_time(document, "received", report->received_us);
+    if (of == NULL)
+        return document;
+    int64_t revision = 0;
+    OWN(json)
+    json_t *node =
+        status_get(app->status, report->node, app->clock->wall_us(app->clock), &revision);
+    const json_t *now = json_object_get(node, "released");
+    if (now == NULL)
+        now = json_object_get(node, "digest");
+    api_set_time(document, "observed", json_integer_value(json_object_get(of, "time_us")));
+    json_object_set_new(document, "current",
+                        json_boolean(json_equal(now, json_object_get(of, "digest"))));
+    return document;
 }
 
 static void done(void *arg, enum err_code code, const struct err *err)
@@ -61,6 +87,8 @@ static void done(void *arg, enum err_code code, const struct err *err)
     else if (report->text == NULL)
         request_reply_problem(report->request, 404, "not-found", NULL, NULL, "%s",
                               why_missing(report));
+    else if (report->part == REPORT_STATE)
+        request_reply_json(report->request, 200, state_document(report), NULL, NULL);
     else
         request_reply_text(report->request, 200, "application/json", report->text,
                            strlen(report->text));

@@ -59,6 +59,7 @@ static bool state_differs(const struct world_node *node, const struct plan *plan
            json_parse_limit(node->state, strlen(node->state), HTTP_BODY_LARGE_MAX, false, &document,
                             &err) == ERR_OK &&
            state_from_json(document, &state, &err) == ERR_OK &&
+           (state.of.digest[0] == '\0' || strcmp(state.of.digest, plan->digest) == 0) &&
            plan_observed_digest(plan, &state, observed, &err) == ERR_OK &&
            strcmp(observed, plan->digest) != 0;
 }

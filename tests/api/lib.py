@@ -240,8 +240,8 @@ class Agent:
             body.setdefault("rollout", self.rollout)
         return self.server.call("POST", "/v1/agent/receipts", body, token=self.token)
 
-    def state(self, change=None):
-        """Everything as the plan wants it, but for what change(knob) alters."""
+    def state(self, change=None, of=False):
+        """Everything as the plan wants it, but for what change(knob) alters; `of`: says of which plan."""
         knobs = []
         for k in self.plan["knobs"]:
             knob = {"kind": k["kind"], "subject": k["subject"], "live": k["want"],
@@ -252,7 +252,11 @@ class Agent:
         if change:
             for knob in knobs:
                 change(knob)
-        return self.server.call("PUT", "/v1/agent/state", {"knobs": knobs}, token=self.token)
+        body = {"knobs": knobs}
+        if of:
+            body["of"] = {"digest": self.digest, "generation": self.plan["generation"],
+                          "time_us": time.time_ns() // 1000}
+        return self.server.call("PUT", "/v1/agent/state", body, token=self.token)
 
     def settle(self):
         """Fetches and confirms until the plan is the one known."""

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A fake agent: inventory, plan, receipts, state, and the barrier that waits for them."""
+import http.client
 import threading
 import time
 
-from lib import Agent, FABRIC, POLICY, fixture, inventory, must, run
+from lib import Agent, CALL_S, FABRIC, POLICY, fixture, inventory, must, run
 
 CHANGED = {"qos_policy": {"nlp_job": {"priority": 3, "bw_guarantee": "50%"}}}
 
@@ -186,6 +187,64 @@ def drift(tap, server):
               agent.plan["knobs"][0]["kind"], "the operator can read the state")
 
 
+def state_of_another_plan(tap, server):
+    """States and receipts come on two ways: one that was seen before the last plan is no drift."""
+    agent, _ = fixture(server)
+    must(server.node("n2") and server.get("/v1/nodes/n2"), 200)
+    none = server.get("/v1/nodes/n2/state")
+    tap.ok(none.status == 404 and "about one a minute" in none.json.get("detail", ""),
+           "a node that never told its state is 404, with what to do", none)
+    must(agent.receipt(), 201)
+    must(agent.state(of=True), 200)
+    first = server.get("/v1/nodes/n1/state").json
+    tap.ok(first["of"]["digest"] == agent.digest and first["current"] and
+           first["of"]["generation"] == agent.plan["generation"] and first["observed"] <= first["received"],
+           "a good state is shown with its plan and its time", first)
+    must(agent.state(of=True), 200)
+    tap.equal(server.get("/v1/nodes/n1/state").json, first, "the same state again writes nothing")
+    old, old_digest = agent.plan, agent.digest
+    must(server.put("/v1/tenants/a/policy", CHANGED, '"1"'), 200)
+    must(agent.fetch(wait="10s"), 200)
+    tap.equal(server.get("/v1/nodes/n1/state").json["current"], False,
+              "with a new plan the state says that it is not of that one")
+    must(agent.receipt(), 201)
+    new, new_digest = agent.plan, agent.digest
+    events = server.get("/v1/events").json["last"]
+
+    def drifts():
+        return [e for e in server.get(f"/v1/events?after={events}").json["items"] if e["kind"] == "node.drift"]
+
+    agent.plan, agent.digest = old, old_digest
+    tap.equal(agent.state(of=True).json, {"drift": 0}, "the late state of the plan before is not compared")
+    tap.equal((drifts(), server.get("/v1/nodes/n1").json["sync"]), ([], "in-sync"), "it is no drift")
+    tap.equal((server.stop(), server.start() and None, server.get("/v1/nodes/n1").json["sync"]),
+              (0, None, "in-sync"), "nor after a restart of the server")
+    events = server.get("/v1/events").json["last"]
+    tap.ok(agent.state().json["drift"] > 0 and len(drifts()) == 1,
+           "only a state that does not say of which plan it is counts for the last one", drifts())
+    agent.plan, agent.digest = new, new_digest
+    must(agent.state(of=True), 200)
+    now = server.get("/v1/nodes/n1")
+    tap.ok(now.json["sync"] == "in-sync" and server.get("/v1/nodes/n1/state").json["current"],
+           "a state of the new plan is compared", now)
+
+    def other_mtu(knob):
+        if knob["kind"] == "link.mtu":
+            knob["live"] = 1500
+
+    tap.equal(agent.state(other_mtu, of=True).json, {"drift": 1}, "and drift of it is still found")
+    wrong = {"knobs": [], "of": {"digest": "x", "generation": 1, "time_us": 1}}
+    tap.status(server.call("PUT", "/v1/agent/state", wrong, token=agent.token), 422, "a wrong digest is 422")
+    con = http.client.HTTPConnection("127.0.0.1", server.port, timeout=CALL_S)
+    con.putrequest("PUT", "/v1/agent/state")
+    for name, value in (("Authorization", f"Bearer {agent.token}"), ("Content-Type", "application/json"),
+                        ("Content-Length", (16 << 20) + 1)):
+        con.putheader(name, value)
+    con.endheaders()
+    tap.equal(con.getresponse().status, 413, "one byte more than 16 MiB is 413")
+    con.close()
+
+
 def reports_are_checked(tap, server):
     agent, tokens = fixture(server)
     two = server.node("n2")
@@ -270,4 +329,4 @@ def many_agents(tap, server):
 
 if __name__ == "__main__":
     run([plan_comes, longest_name_waits, barrier_waits, unreported_nodes_count, wrong_token,
-         only_equal_digests_count, drift, reports_are_checked, many_agents])
+         only_equal_digests_count, drift, state_of_another_plan, reports_are_checked, many_agents])

@@ -96,6 +96,26 @@ static void the_last_reports_stand_beside_the_node(void **state)
                                    "n2 r1 {} hash -@-1 -@-1 -@-1\n");
 }
 
+static void a_state_that_says_nothing_new_writes_nothing(void **state)
+{
+    struct table_test *t = *state;
+    struct err err = ERR_INIT;
+    static const char received[] = "SELECT received_us FROM node_reports WHERE kind = 'state'";
+    put(t, "n1");
+    assert_ok(node_state_keep(&t->tx, "n1", "{\"knobs\":[],\"of\":{\"time_us\":1}}", &err));
+    int64_t first = table_number(t, received);
+    table_later(t, 1);
+    assert_ok(node_state_keep(&t->tx, "n1", "{\"knobs\":[],\"of\":{\"time_us\":2}}", &err));
+    assert_int_equal(table_number(t, received), first);
+    assert_ok(node_state_keep(&t->tx, "n1", "{\"knobs\":[1],\"of\":{\"time_us\":3}}", &err));
+    int64_t second = table_number(t, received);
+    assert_true(second > first);
+    table_later(t, 1);
+    assert_ok(node_state_put(&t->tx, "n1", "{\"knobs\":[1],\"of\":{\"time_us\":3}}", &err));
+    assert_true(table_number(t, received) > second);
+    assert_fails(node_state_keep(&t->tx, "n", "{}", &err), ERR_NOT_FOUND);
+}
+
 static void reports_of_unknown_nodes_are_not_found(void **state)
 {
     struct table_test *t = *state;
@@ -229,6 +249,7 @@ int main(void)
         table_test(a_node_keeps_its_token_when_none_is_given),
         table_test(a_node_made_anew_has_a_new_revision),
         table_test(the_last_reports_stand_beside_the_node),
+        table_test(a_state_that_says_nothing_new_writes_nothing),
         table_test(reports_of_unknown_nodes_are_not_found),
         table_test(orders_are_numbered_and_the_last_one_says_what_is_approved),
         table_test(a_deleted_node_takes_its_reports_and_receipts_along),

@@ -338,8 +338,12 @@ static void a_state_survives_json(void **unused)
         .kind = knob_kind_get("dcb.pfc"), .subject = "p/0", .problem = "no\nanswer"};
     assert_ok(state_add(&state, &broken, &err));
     state_seal(&state);
+    bytes_digest("x", 1, state.of.digest);
+    state.of.generation = 7;
+    state.of.time_us = 9;
     OWN(json) json_t *document = state_to_json(&state);
     assert_ok(state_from_json(document, &again, &err));
+    assert_memory_equal(&again.of, &state.of, sizeof(again.of));
     assert_int_equal(again.knob_count, 3);
     assert_string_equal(again.knobs[1].problem, "no\\u000aanswer");
     assert_non_null(state_get(&again, knob_kind_get("tc.clsact"), "p/0", ""));
@@ -356,6 +360,8 @@ static void hostile_states_are_refused(void **unused)
         {"[]", ERR_INVALID},
         {"{'knobs':1}", ERR_INVALID},
         {"{'knobs':[],'x':1}", ERR_INVALID},
+        {"{'knobs':[],'of':{}}", ERR_INVALID},
+        {"{'knobs':[],'of':{'digest':'sha256:1','generation':1,'time_us':1}}", ERR_INVALID},
         {"{'knobs':[{'kind':'dcb.pfc','subject':'p'}]}", ERR_INVALID},
         {"{'knobs':[{'kind':'dcb.pfc','subject':'p','owner':'me'}]}", ERR_INVALID},
         {"{'knobs':[{'kind':'no.kind','subject':'p','owner':'other'}]}", ERR_UNSUPPORTED},
