@@ -345,21 +345,40 @@ static void forget_keys(struct control *control, struct told *told, const struct
     told->epoch_count = 0;
 }
 
-/* One that is no sensible file changes nothing; one that is gone, was taken away: the job is not of
- * this node any more. Queue pairs that are open have keys of their own, and stay. */
+/* Whether the context has these keys, of the agent, and no others of it. */
+static bool has_keys(const struct control *control, const struct told *told,
+                     const struct keyring *ring)
+{
+    bool same = told->epoch_count == ring->count;
+    for (size_t i = 0; same && i < ring->count; i++) {
+        const struct job_key *had = context_key(control->context, told->label, ring->keys[i].epoch);
+        same = told->epochs[i] == ring->keys[i].epoch && had != NULL &&
+               bytes_equal_secret(had->key, ring->keys[i].key, MAC_KEY_SIZE);
+    }
+    return same;
+}
+
+static void set_keys(struct control *control, struct told *told, const struct keyring *ring)
+{
+    forget_keys(control, told, ring);
+    for (size_t i = 0; i < ring->count; i++)
+        if (solar_key_set(control->context, told->label, ring->keys[i].epoch, ring->keys[i].key,
+                          NULL) == ERR_OK)
+            told->epochs[told->epoch_count++] = ring->keys[i].epoch;
+    control->context->stats.key_changes++;
+}
+
+/* One that is no sensible file changes nothing, nor does one that says the same again; one that is
+ * gone, was taken away: the job is not of this node any more. Queue pairs that are open have keys
+ * of their own, and stay. */
 static void take_keys(struct control *control, struct told *told)
 {
     char folder[PATH_SIZE];
     struct keyring ring = {.count = 0};
     snprintf(folder, sizeof(folder), "%s/jobs/%u", control->folder, told->label);
     enum err_code code = keyring_read(folder, &ring, NULL);
-    if (code != ERR_OK && code != ERR_NOT_FOUND)
-        return;
-    forget_keys(control, told, &ring);
-    for (size_t i = 0; i < ring.count; i++)
-        if (solar_key_set(control->context, told->label, ring.keys[i].epoch, ring.keys[i].key,
-                          NULL) == ERR_OK)
-            told->epochs[told->epoch_count++] = ring.keys[i].epoch;
+    if ((code == ERR_OK || code == ERR_NOT_FOUND) && !has_keys(control, told, &ring))
+        set_keys(control, told, &ring);
     explicit_bzero(&ring, sizeof(ring));
 }
 

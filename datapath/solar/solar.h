@@ -243,6 +243,7 @@ struct solar_stats {
     uint64_t copied_bytes;              /* payload that the library copied there from a buffer */
     uint64_t send_calls, receive_calls; /* system calls */
     uint64_t sent_datagrams, unsent_datagrams;
+    uint64_t key_changes; /* times that the agent's keys of a label were other than before */
 };
 SOLAR_API void solar_context_stats(const struct solar_context *context, struct solar_stats *out);
 

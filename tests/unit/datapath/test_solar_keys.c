@@ -223,6 +223,128 @@ static void a_damaged_file_changes_nothing(void **state)
     close_pair(&p);
 }
 
+static uint64_t key_changes(const struct side *s)
+{
+    struct solar_stats stats;
+    solar_context_stats(s->context, &stats);
+    return stats.key_changes;
+}
+
+static void the_same_keys_again_change_nothing(void **state)
+{
+    (void)state;
+    struct pair p;
+    give(&here, 100, 0);
+    give(&there, 100, 0);
+    begin_both(&p);
+    assert_int_equal(key_changes(&p.a), 1);
+    give(&here, 100, 0); /* another file of the same content */
+    pass(&p, CONTROL_RETRY_NS + 100 * MS_NS);
+    assert_int_equal(key_changes(&p.a), 1);
+    give(&here, 100, 1); /* the same epochs with other keys */
+    pass(&p, CONTROL_RETRY_NS + 100 * MS_NS);
+    assert_int_equal(key_changes(&p.a), 2);
+    assert_int_equal(context_key(p.a.context, LABEL, 100)->key[0], 101);
+    solar_key_drop(p.a.context, LABEL, 100); /* what the program took away comes back */
+    pass(&p, CONTROL_RETRY_NS + 100 * MS_NS);
+    assert_int_equal(key_changes(&p.a), 3);
+    assert_non_null(context_key(p.a.context, LABEL, 100));
+    keyring_drop(here.job);
+    pass(&p, CONTROL_RETRY_NS + 100 * MS_NS);
+    assert_int_equal(key_changes(&p.a), 4);
+    assert_null(context_key(p.a.context, LABEL, 100));
+    close_pair(&p);
+}
+
+#define MESSAGE_BYTES 4096
+#define SENDS         4
+#define RECEIVES      8
+
+struct stream {
+    uint32_t ready, posted, done, came; /* receives posted, sends posted, complete, and received */
+};
+
+static void post_next(struct pair *p, struct stream *s, bool more)
+{
+    struct err err = ERR_INIT;
+    for (; s->ready < s->came + RECEIVES; s->ready++)
+        assert_ok(solar_post(p->b.qp, SOLAR_RECEIVE,
+                             &(struct solar_work){.id = s->ready,
+                                                  .mr = p->b.mr,
+                                                  .offset = s->ready % RECEIVES * MESSAGE_BYTES,
+                                                  .length = MESSAGE_BYTES},
+                             &err));
+    for (; more && s->posted < s->done + SENDS; s->posted++) {
+        uint64_t offset = s->posted % SENDS * MESSAGE_BYTES;
+        fill(p->a.memory + offset, MESSAGE_BYTES, s->posted);
+        assert_ok(solar_post(p->a.qp, SOLAR_SEND_IMMEDIATE,
+                             &(struct solar_work){.mr = p->a.mr,
+                                                  .offset = offset,
+                                                  .length = MESSAGE_BYTES,
+                                                  .immediate = s->posted,
+                                                  .tensor = 1},
+                             &err));
+    }
+}
+
+/* Each message comes once, whole and in its turn. */
+static void take_next(struct pair *p, struct stream *s)
+{
+    struct solar_completion c;
+    uint8_t expected[MESSAGE_BYTES];
+    while (solar_cq_poll(p->b.cq, &c, 1) == 1) {
+        assert_int_equal(c.status, ERR_OK);
+        assert_int_equal(c.length, MESSAGE_BYTES);
+        assert_int_equal(c.immediate, s->came);
+        fill(expected, MESSAGE_BYTES, s->came++);
+        assert_memory_equal(p->b.memory + c.id % RECEIVES * MESSAGE_BYTES, expected, MESSAGE_BYTES);
+    }
+    while (solar_cq_poll(p->a.cq, &c, 1) == 1) {
+        assert_int_equal(c.status, ERR_OK);
+        s->done++;
+    }
+}
+
+static void stream_for(struct pair *p, struct stream *s, int64_t ns)
+{
+    const int64_t begin_ns = context_now_ns();
+    bool more = true;
+    while (more || s->came < s->posted || s->done < s->posted) {
+        more = context_now_ns() < begin_ns + ns;
+        assert_true(context_now_ns() < begin_ns + ns + LONG_NS);
+        post_next(p, s, more);
+        both(p);
+        take_next(p, s);
+    }
+}
+
+/* One node has the new keys before the other, and packets are lost and come twice besides. */
+static void no_message_is_lost_while_keys_change(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct stream s = {0};
+    give(&here, 100, 0);
+    give(&there, 100, 0);
+    begin_both(&p);
+    assert_true(meet(&p, LONG_NS));
+    set_weather(&p.a, (struct weather){.lost = 5000, .twice = 5000, .dead_path = -1});
+    set_weather(&p.b, (struct weather){.lost = 5000, .twice = 5000, .dead_path = -1});
+    for (uint64_t epoch = 101; epoch < 103; epoch++) {
+        uint32_t before = s.came;
+        give(&here, epoch, 0);
+        stream_for(&p, &s, CONTROL_RETRY_NS + 100 * MS_NS);
+        give(&there, epoch, 0);
+        stream_for(&p, &s, CONTROL_RETRY_NS + 100 * MS_NS);
+        assert_true(s.came > before);
+    }
+    assert_null(context_key(p.a.context, LABEL, 100)); /* the one they opened under */
+    assert_null(context_key(p.b.context, LABEL, 100));
+    assert_int_equal(key_changes(&p.a), 3);
+    assert_int_equal(key_changes(&p.b), 3);
+    close_pair(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +353,8 @@ int main(void)
         cmocka_unit_test(nodes_that_are_an_epoch_apart_meet),
         cmocka_unit_test(keys_change_under_a_queue_pair_without_loss),
         cmocka_unit_test(a_damaged_file_changes_nothing),
+        cmocka_unit_test(the_same_keys_again_change_nothing),
+        cmocka_unit_test(no_message_is_lost_while_keys_change),
     };
     return cmocka_run_group_tests_name("solar_keys", tests, make_nodes, remove_nodes);
 }
