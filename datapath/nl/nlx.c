@@ -214,6 +214,16 @@ static enum err_code wait_readable(struct exchange *x, struct err *err)
     }
 }
 
+/* A kernel that always has one more message, or loses one each time, is never waited for. */
+static bool goes_on_too_long(const struct exchange *x, struct err *err)
+{
+    if (x->done || now_ns() < x->until_ns)
+        return false;
+    err_set(err, ERR_UNAVAILABLE, "the kernel's answer did not end within %d ms",
+            x->nlx->deadline_ms);
+    return true;
+}
+
 static ssize_t peek(const struct nlx *nlx)
 {
     return recv(nlx->fd, nlx->buffer, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
@@ -344,6 +354,8 @@ static enum err_code run(struct exchange *x, struct nl_msg *request)
         code = receive(x, &len, &problem);
         if (code == ERR_OK && len > 0)
             code = take_datagram(x, len, &problem);
+        if (code == ERR_OK && goes_on_too_long(x, &problem))
+            code = problem.code;
         /* An ACK may be what was lost; a dump goes on, and must be read to its end. */
         if (code == ERR_OK && x->interrupted && !x->dump)
             break;
@@ -418,6 +430,7 @@ static enum err_code batch_receive(struct nlx *nlx, struct batch *batch, int64_t
                                    struct err *err)
 {
     struct exchange wait = {.nlx = nlx, .until_ns = until_ns};
+    const struct exchange whole = wait; /* as long as there is more to take */
     while (!batch_is_done(batch)) {
         size_t len;
         enum err_code code = receive(&wait, &len, err);
@@ -431,6 +444,8 @@ static enum err_code batch_receive(struct nlx *nlx, struct batch *batch, int64_t
             batch_take(batch, msg);
         if (left >= NLMSG_HDRLEN)
             return err_set(err, ERR_IO, "the kernel's answer is malformed");
+        if (!batch_is_done(batch) && goes_on_too_long(&whole, err))
+            return ERR_UNAVAILABLE;
     }
     return ERR_OK;
 }

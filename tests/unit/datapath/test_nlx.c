@@ -6,6 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+
+struct talker {
+    int kernel;
+    uint32_t seq;
+};
 
 static void restart(void *arg)
 {
@@ -193,6 +199,42 @@ static void silence_ends_with_the_deadline(void **state)
     answer_ack(&pair, 2, 0);
     assert_ok(nlx_txn(pair.nlx, msg, NULL, NULL, &err));
     pair_close(&pair);
+}
+
+/* Each answer is there before it is waited for: of other requests, or parts without an end. */
+static void *talk_on(void *arg)
+{
+    const struct talker *talker = arg;
+    struct nlmsghdr *msg = message(TYPE_REPLY, "01000000");
+    msg->nlmsg_flags = NLM_F_MULTI;
+    msg->nlmsg_seq = talker->seq;
+    while (send(talker->kernel, msg, msg->nlmsg_len, MSG_NOSIGNAL) > 0)
+        continue;
+    free(msg);
+    return NULL;
+}
+
+static void an_answer_without_an_end_ends_with_the_deadline(void **state)
+{
+    (void)state;
+    for (uint32_t seq = 1; seq < 3; seq++) { /* its own, and another one's */
+        struct pair pair;
+        struct seen seen = {0};
+        struct err err = ERR_INIT;
+        pthread_t thread;
+        pair_open(&pair);
+        struct talker talker = {.kernel = pair.kernel, .seq = seq};
+        OWN(nl_msg) struct nl_msg *msg = request();
+        assert_int_equal(pthread_create(&thread, NULL, talk_on, &talker), 0);
+        assert_fails(nlx_dump(pair.nlx, msg, take, restart, &seen, &err), ERR_UNAVAILABLE);
+        assert_contains(err.text, "within 200 ms");
+        struct nlx_item item = {.request = msg};
+        assert_fails(nlx_batch(pair.nlx, &item, 1, &err), ERR_UNAVAILABLE);
+        assert_contains(err.text, "within 200 ms");
+        shutdown(pair.kernel, SHUT_RDWR);
+        pthread_join(thread, NULL);
+        pair_close(&pair);
+    }
 }
 
 static void a_budget_ends_several_requests(void **state)
@@ -397,6 +439,7 @@ int main(void)
         cmocka_unit_test(broken_acknowledgements_are_survived),
         cmocka_unit_test(a_reply_that_makes_no_sense_is_told_after_the_ack),
         cmocka_unit_test(silence_ends_with_the_deadline),
+        cmocka_unit_test(an_answer_without_an_end_ends_with_the_deadline),
         cmocka_unit_test(a_budget_ends_several_requests),
         cmocka_unit_test(no_time_left_sends_nothing),
         cmocka_unit_test(a_send_that_hangs_costs_the_deadline_only),
