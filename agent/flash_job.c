@@ -101,6 +101,13 @@ static void on_progress(void *arg, const struct flash_progress *progress)
     pthread_mutex_unlock(&tools->lock);
 }
 
+/* Again: a drain may have taken hours, and what lies on a disk may change. */
+static enum err_code still_whole(const char *path, const struct flash_image *image, struct err *err)
+{
+    enum err_code code = flash_image_check(path, image, err);
+    return code == ERR_OK ? code : err_context(err, "nothing was written");
+}
+
 /* The versions are read after a failure, too: they say what it left. */
 static enum err_code flashing(struct flash_job *job, struct err *err)
 {
@@ -113,6 +120,8 @@ static enum err_code flashing(struct flash_job *job, struct err *err)
                                       .deadline_s = job->task.deadline_s,
                                       .progress = on_progress,
                                       .arg = job->tools};
+    if (code == ERR_OK)
+        code = still_whole(path, &job->task.image, err);
     if (code == ERR_OK)
         code = flasher->ops->write(flasher, &write, err);
     enum err_code seen = identify(job, code == ERR_OK ? err : NULL);

@@ -36,8 +36,8 @@ void dp_sim_fail_all(struct dp *dp, bool on);
  *   flash:WHAT      firmware (flash.h): fail-PERCENT (the write fails there), slow-MS (each of its
  *                   16 steps), psid (the board says another id than the inventory), dead-link (no
  *                   link after the activation), stuck (a write never ends, until unstuck),
- *                   no-activate (it needs a reboot), users (queue pairs that stay), ignore (a write
- *                   stores nothing)
+ *                   no-activate (it needs a reboot), users (queue pairs that stay, until
+ *                   no-users), ignore (a write stores nothing)
  * ERR_INVALID: no such fault or knob; ERR_LIMIT over SIM_FAULTS_MAX.
  */
 #define SIM_FAULTS_MAX        8

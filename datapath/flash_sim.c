@@ -76,11 +76,14 @@ enum err_code sim_flash_fault(struct sim_flash *flash, const char *text, struct 
         *flags[i].flag = true;
     else if (strcmp(text, "unstuck") == 0)
         faults->stuck = false;
+    else if (strcmp(text, "no-users") == 0)
+        faults->users = false;
     else if (!read_number(text, "fail-", 100, &faults->fail_percent) &&
              !read_number(text, "slow-", SIM_FLASH_SLOW_MAX_MS, &faults->step_ms))
         code = err_set(err, ERR_INVALID,
                        "'flash:%.64s' is no fault of a flash: fail-PERCENT, slow-MS, psid, "
-                       "dead-link, stuck, unstuck, no-activate, users or ignore",
+                       "dead-link, stuck, unstuck, no-activate, users, "
+                       "no-users or ignore",
                        text);
     pthread_mutex_unlock(&flash->lock);
     return code;

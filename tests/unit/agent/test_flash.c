@@ -218,6 +218,26 @@ static void it_can_be_cancelled_until_the_write_begins(void **state)
     site_close(&site);
 }
 
+/* The simulator would take the other image: it is one for this board. */
+static void an_image_that_changed_during_the_drain_is_never_written(void **state)
+{
+    (void)state;
+    struct flash_site site;
+    site_open(&site);
+    fault(&site, "flash:users");
+    struct flash_task task = make_task("t1");
+    task.drain_timeout_s = 3600;
+    assert_true(give(&site, &task));
+    assert_true(until(&site, is_draining));
+    site_put_image(&site, "sim-firmware 6.6.6 " SIM_PSID "\n");
+    fault(&site, "flash:no-users");
+    const struct flash_report *end = run_to_end(&site);
+    assert_int_equal(end->outcome, FLASH_FAILED);
+    assert_contains(end->problem, "nothing was written: image " IMAGE_ID " has the SHA-256");
+    assert_versions(&site, SIM_FIRMWARE, SIM_FIRMWARE);
+    site_close(&site);
+}
+
 static void after_the_point_of_no_return_a_cancel_changes_nothing(void **state)
 {
     (void)state;
@@ -725,6 +745,7 @@ int main(void)
         cmocka_unit_test(what_runs_already_is_a_success_without_work),
         cmocka_unit_test(what_is_stored_already_is_only_activated),
         cmocka_unit_test(it_can_be_cancelled_until_the_write_begins),
+        cmocka_unit_test(an_image_that_changed_during_the_drain_is_never_written),
         cmocka_unit_test(after_the_point_of_no_return_a_cancel_changes_nothing),
         cmocka_unit_test(a_task_that_comes_cancelled_is_not_begun),
         cmocka_unit_test(a_dead_link_after_the_activation_is_a_failure),
