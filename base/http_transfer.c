@@ -298,8 +298,12 @@ void http_transfer_response(struct http_transfer *transfer, CURLcode result,
     if (transfer->too_big)
         err_set(&out->err, ERR_LIMIT, "%s: the answer has more than %d bytes", transfer->what,
                 HTTP_CLIENT_BODY_MAX);
-    else if (transfer->nomem || result == CURLE_OUT_OF_MEMORY)
+    else if (transfer->nomem)
         err_nomem(&out->err);
+    else if (result ==
+             CURLE_OUT_OF_MEMORY) /* curl says so of a header line that is too long, too */
+        err_set(&out->err, ERR_UNAVAILABLE,
+                "%s: a line of the answer's head is too long, or memory ran out", transfer->what);
     else
         err_set(&out->err, ERR_UNAVAILABLE, "%s: %s", transfer->what,
                 transfer->curl_error[0] != '\0' ? transfer->curl_error

@@ -11,7 +11,8 @@
 #include "base/clock.h"
 #include "base/http_client.h"
 
-#define MANY 2000
+#define LONG_LINE (512 * 1024) /* bytes; curl takes 100 KiB */
+#define MANY      2000
 
 static struct err err;
 static struct loop *server_loop, *loop;
@@ -55,6 +56,17 @@ static void answer_big(int fd, size_t len)
     free(body);
 }
 
+/* One line of the head that is longer than curl takes. */
+static void answer_long_line(int fd)
+{
+    static const char begin[] = "HTTP/1.1 200 OK\r\nX: ";
+    char *line = malloc(LONG_LINE);
+    memset(line, 'a', LONG_LINE);
+    send_all(fd, begin, sizeof(begin) - 1);
+    send_all(fd, line, LONG_LINE);
+    free(line);
+}
+
 /* False when the connection must end. */
 static bool serve(struct connection *c)
 {
@@ -69,6 +81,8 @@ static bool serve(struct connection *c)
         answer_big(c->fd, HTTP_CLIENT_BODY_MAX);
     else if (strncmp(path, "/big", 4) == 0)
         answer_big(c->fd, HTTP_CLIENT_BODY_MAX + 1);
+    else if (strncmp(path, "/long-line", 10) == 0)
+        answer_long_line(c->fd);
     else if (strncmp(path, "/head", 5) == 0)
         answer(c->fd, "204 No Content", "", 0);
     else if (strncmp(path, "/slow", 5) != 0)
@@ -314,6 +328,16 @@ static void body_of_16_mib_passes_and_one_byte_more_is_refused(void **state)
     assert_int_equal(seen.status, 0);
 }
 
+/* A server's fault, and told as one: the node has memory enough. */
+static void a_head_with_an_endless_line_is_no_lack_of_memory(void **state)
+{
+    (void)state;
+    struct seen seen = request(&(struct http_request){.method = "GET", .url = url("/long-line")});
+    assert_int_equal(seen.code, ERR_UNAVAILABLE);
+    assert_int_equal(seen.status, 0);
+    assert_contains(seen.text, "/long-line: a line of the answer's head is too long");
+}
+
 static void malformed_requests_are_refused_at_once(void **state)
 {
     (void)state;
@@ -476,6 +500,7 @@ int main(void)
         CLIENT(no_answer_is_unavailable),
         CLIENT(deadline_ends_a_request),
         CLIENT(body_of_16_mib_passes_and_one_byte_more_is_refused),
+        CLIENT(a_head_with_an_endless_line_is_no_lack_of_memory),
         CLIENT(malformed_requests_are_refused_at_once),
         CLIENT(connection_is_kept_between_requests),
         CLIENT(cancelled_request_calls_nobody),
