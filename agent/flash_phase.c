@@ -108,6 +108,13 @@ static void draining_ended(struct flash *flash, const struct flash_job *job)
     }
 }
 
+static void pending(struct flash *flash, const char *why)
+{
+    const struct flash_record *record = &flash->record;
+    flash_end(flash, FLASH_PENDING_RESET, "%s%s%s is stored, %s runs until a reset or a reboot",
+              why, why[0] == '\0' ? "" : ": ", record->stored, record->running);
+}
+
 /* A crash left the write in the middle: the device says what became of it. */
 static void interrupted(struct flash *flash, const struct flash_job *job)
 {
@@ -123,12 +130,7 @@ static void interrupted(struct flash *flash, const struct flash_job *job)
         flash_move(flash, FLASH_FLASHED);
     } else {
         flash->record.phase = FLASH_FLASHED;
-        flash_end(
-            flash, FLASH_PENDING_RESET,
-            "the agent ended during the write, which came to its end: %s is stored, %s runs until "
-            "a "
-            "reset or a reboot",
-            record->stored, record->running);
+        pending(flash, "the agent ended during the write, which came to its end");
     }
 }
 
@@ -145,13 +147,6 @@ static void flashing_ended(struct flash *flash, const struct flash_job *job)
     else
         flash_end(flash, FLASH_FAILED, "%s took the image, but stores %s", record->task.device,
                   record->stored[0] == '\0' ? "what it does not say" : record->stored);
-}
-
-static void pending(struct flash *flash, const char *why)
-{
-    const struct flash_record *record = &flash->record;
-    flash_end(flash, FLASH_PENDING_RESET, "%s%s%s is stored, %s runs until a reset or a reboot",
-              why, why[0] == '\0' ? "" : ": ", record->stored, record->running);
 }
 
 void flash_flashed(struct flash *flash, bool drained)
