@@ -23,10 +23,11 @@ static const char *const of_texts[] = {
 
 /* File ---------------------------------------------------------------------------------------- */
 
-static json_t *tries_to_json(const struct budget_tries *tries)
+/* `name`: of the member that says what was tried. */
+static json_t *tries_to_json(const struct budget_tries *tries, const char *name)
 {
     OWN(json) json_t *object = json_object();
-    if (object == NULL || !write_text(object, "digest", tries->digest) ||
+    if (object == NULL || !write_text(object, name, tries->of) ||
         !write_member(object, "count", json_integer(tries->count)) ||
         !write_text(object, "why", tries->why))
         return NULL;
@@ -36,25 +37,12 @@ static json_t *tries_to_json(const struct budget_tries *tries)
     return GIVE(object);
 }
 
-static json_t *subject_to_json(const struct budget_subject *subject)
-{
-    OWN(json) json_t *object = json_object();
-    if (object == NULL || !write_text(object, "subject", subject->subject) ||
-        !write_member(object, "count", json_integer(subject->count)) ||
-        !write_text(object, "why", subject->why))
-        return NULL;
-    if (subject->quarantined_us != 0 &&
-        !write_member(object, "quarantined_us", json_integer(subject->quarantined_us)))
-        return NULL;
-    return GIVE(object);
-}
-
 static json_t *subjects_to_json(const struct budget *budget)
 {
     OWN(json) json_t *tries = json_array();
     OWN(json) json_t *object = json_object();
     for (size_t i = 0; i < budget->subject_count; i++)
-        if (json_array_append_new(tries, subject_to_json(&budget->subjects[i])) != 0)
+        if (json_array_append_new(tries, tries_to_json(&budget->subjects[i], "subject")) != 0)
             return NULL;
     if (object == NULL || !write_text(object, "digest", budget->subjects_digest) ||
         !write_member(object, "tries", json_incref(tries)))
@@ -67,8 +55,8 @@ static enum err_code save(const struct budget *budget, struct err *err)
     OWN(json) json_t *tries = json_object();
     OWN(json) json_t *object = json_object();
     for (int i = 0; i < BUDGET_OF_COUNT; i++)
-        if (budget->tries[i].digest[0] != '\0' &&
-            !write_member(tries, of_names[i], tries_to_json(&budget->tries[i])))
+        if (budget->tries[i].of[0] != '\0' &&
+            !write_member(tries, of_names[i], tries_to_json(&budget->tries[i], "digest")))
             return err_nomem(err);
     if (object == NULL || !write_member(object, "version", json_integer(BUDGET_VERSION)) ||
         !write_text(object, "node", budget->node) ||
@@ -89,11 +77,12 @@ static void save_or_log(const struct budget *budget)
         log_error("agent", "node %s: %s cannot be stored: %s", budget->node, BUDGET_FILE, err.text);
 }
 
-static void tries_from_json(struct json_reader *r, struct budget_tries *out)
+static void tries_from_json(struct json_reader *r, const char *name, int least,
+                            struct budget_tries *out)
 {
     int64_t count = 0;
-    read_text(r, "digest", true, 1, out->digest, sizeof(out->digest));
-    json_reader_int(r, "count", true, 0, BUDGET_TRIES, &count);
+    read_text(r, name, true, 1, out->of, sizeof(out->of));
+    json_reader_int(r, "count", true, least, BUDGET_TRIES, &count);
     read_text(r, "why", false, 1, out->why, sizeof(out->why));
     json_reader_int(r, "quarantined_us", false, 1, INT64_MAX, &out->quarantined_us);
     json_reader_end(r);
@@ -106,16 +95,9 @@ static void subjects_from_json(struct json_reader *r, struct budget *out)
     read_text(r, "digest", true, 1, out->subjects_digest, sizeof(out->subjects_digest));
     json_reader_array(r, "tries", true, BUDGET_SUBJECTS_MAX, &tries);
     for (size_t i = 0; i < json_array_size(tries); i++) {
-        struct budget_subject *one = &out->subjects[i];
         struct json_reader element;
-        int64_t count = 0;
         json_reader_element(r, "tries", i, json_array_get(tries, i), &element);
-        read_text(&element, "subject", true, 1, one->subject, sizeof(one->subject));
-        json_reader_int(&element, "count", true, 1, BUDGET_TRIES, &count);
-        read_text(&element, "why", false, 1, one->why, sizeof(one->why));
-        json_reader_int(&element, "quarantined_us", false, 1, INT64_MAX, &one->quarantined_us);
-        json_reader_end(&element);
-        one->count = (int)count;
+        tries_from_json(&element, "subject", 1, &out->subjects[i]);
     }
     out->subject_count = json_array_size(tries);
     json_reader_end(r);
@@ -137,7 +119,7 @@ static enum err_code from_json(const json_t *document, struct budget *out, struc
     if (json_reader_object(&r, "tries", true, &tries)) {
         for (int i = 0; i < BUDGET_OF_COUNT; i++)
             if (json_reader_object(&tries, of_names[i], false, &one))
-                tries_from_json(&one, &out->tries[i]);
+                tries_from_json(&one, "digest", 0, &out->tries[i]);
         json_reader_end(&tries);
     }
     if (json_reader_object(&r, "subjects", false, &one))
@@ -175,7 +157,7 @@ enum err_code budget_load(struct budget *budget, struct err *err)
 static void close_tries(struct budget *budget, enum budget_of of, const char *digest)
 {
     struct budget_tries *tries = &budget->tries[of];
-    text_copy(tries->digest, sizeof(tries->digest), digest);
+    text_copy(tries->of, sizeof(tries->of), digest);
     tries->quarantined_us = budget->clock->wall_us(budget->clock);
     log_error("agent", "node %s: quarantined, %s is not tried again: %s", budget->node,
               of_texts[of], tries->why);
@@ -215,7 +197,7 @@ bool budget_allows(const struct budget *budget, enum budget_of of, const char *d
                    char why[ERR_TEXT_MAX])
 {
     const struct budget_tries *tries = &budget->tries[of];
-    if (strcmp(tries->digest, digest) != 0 ||
+    if (strcmp(tries->of, digest) != 0 ||
         (tries->quarantined_us == 0 && tries->count < BUDGET_TRIES))
         return true;
     snprintf(why, ERR_TEXT_MAX,
@@ -231,9 +213,9 @@ enum err_code budget_begin(struct budget *budget, enum budget_of of, const char 
 {
     struct budget_tries *tries = &budget->tries[of];
     struct budget_tries before = *tries;
-    if (strcmp(tries->digest, digest) != 0) {
+    if (strcmp(tries->of, digest) != 0) {
         *tries = (struct budget_tries){.count = 0};
-        text_copy(tries->digest, sizeof(tries->digest), digest);
+        text_copy(tries->of, sizeof(tries->of), digest);
     }
     tries->count++;
     enum err_code code = save(budget, err);
@@ -254,17 +236,17 @@ bool budget_failed(struct budget *budget, enum budget_of of, const char *why)
     text_copy(tries->why, sizeof(tries->why), why);
     bool last = tries->count >= BUDGET_TRIES;
     if (last)
-        close_tries(budget, of, tries->digest);
+        close_tries(budget, of, tries->of);
     save_or_log(budget);
     return last;
 }
 
 /* Subjects ------------------------------------------------------------------------------------ */
 
-static struct budget_subject *find(struct budget *budget, const char *subject)
+static struct budget_tries *find(struct budget *budget, const char *subject)
 {
     for (size_t i = 0; i < budget->subject_count; i++)
-        if (strcmp(budget->subjects[i].subject, subject) == 0)
+        if (strcmp(budget->subjects[i].of, subject) == 0)
             return &budget->subjects[i];
     return NULL;
 }
@@ -275,8 +257,8 @@ bool budget_allows_subject(const struct budget *budget, const char *digest, cons
     if (strcmp(budget->subjects_digest, digest) != 0)
         return true;
     for (size_t i = 0; i < budget->subject_count; i++) {
-        const struct budget_subject *one = &budget->subjects[i];
-        if (strcmp(one->subject, subject) != 0 || one->count < BUDGET_TRIES)
+        const struct budget_tries *one = &budget->subjects[i];
+        if (strcmp(one->of, subject) != 0 || one->count < BUDGET_TRIES)
             continue;
         snprintf(why, ERR_TEXT_MAX,
                  "quarantined: %s is not put back until another plan comes or the node is "
@@ -294,13 +276,13 @@ bool budget_subject_failed(struct budget *budget, const char *digest, const char
         budget->subject_count = 0;
         text_copy(budget->subjects_digest, sizeof(budget->subjects_digest), digest);
     }
-    struct budget_subject *one = find(budget, subject);
+    struct budget_tries *one = find(budget, subject);
     if (one == NULL && budget->subject_count == BUDGET_SUBJECTS_MAX)
         return false;
     if (one == NULL) {
         one = &budget->subjects[budget->subject_count++];
-        *one = (struct budget_subject){.count = 0};
-        text_copy(one->subject, sizeof(one->subject), subject);
+        *one = (struct budget_tries){.count = 0};
+        text_copy(one->of, sizeof(one->of), subject);
     }
     one->count++;
     text_copy(one->why, sizeof(one->why), why);
@@ -316,9 +298,15 @@ bool budget_subject_failed(struct budget *budget, const char *digest, const char
 
 void budget_subject_good(struct budget *budget, const char *subject)
 {
-    struct budget_subject *one = find(budget, subject);
+    struct budget_tries *one = find(budget, subject);
     if (one != NULL)
         *one = budget->subjects[--budget->subject_count];
+}
+
+void budget_follow(struct budget *budget, int64_t attempt)
+{
+    budget->attempt = attempt;
+    save_or_log(budget);
 }
 
 void budget_release(struct budget *budget, int64_t attempt)
@@ -326,7 +314,7 @@ void budget_release(struct budget *budget, int64_t attempt)
     bool had = budget->attempt != attempt || budget->boots != 0 || budget->subject_count > 0;
     budget->subject_count = 0;
     for (int i = 0; i < BUDGET_OF_COUNT; i++) {
-        had = had || budget->tries[i].digest[0] != '\0';
+        had = had || budget->tries[i].of[0] != '\0';
         budget->tries[i] = (struct budget_tries){.count = 0};
     }
     budget->attempt = attempt;

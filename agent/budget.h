@@ -13,7 +13,7 @@
  * row after which what stands was not held for BUDGET_HOLD_NS, nothing more of it is tried. A try
  * to put back what stands that failed on one subject and was rolled back is that subject's: the
  * others go on to be put back when it has used up its own. It ends with another plan or an
- * operator's order (a plan whose `attempt` is another one).
+ * operator's order (a plan whose `attempt` is a higher one).
  */
 
 #include "agent/journal.h"
@@ -34,18 +34,12 @@ enum budget_of {
 };
 
 struct budget_tries {
-    char digest[DIGEST_TEXT_MAX]; /* of the plan; "" = none failed */
-    int count;                    /* in a row */
-    char why[256];                /* of the last one that is known */
-    int64_t quarantined_us;       /* since when; 0 = it is not */
-};
-
-struct budget_subject {
-    char subject[PORT_ID_SIZE];
-    int count;              /* in a row, at least 1 */
-    char why[256];          /* of the last one */
+    char of[PORT_ID_SIZE];  /* digest of the plan, or the subject; "" = none failed */
+    int count;              /* in a row */
+    char why[256];          /* of the last one that is known */
     int64_t quarantined_us; /* since when; 0 = it is not */
 };
+_Static_assert(DIGEST_TEXT_MAX <= PORT_ID_SIZE, "a digest has to fit");
 
 struct budget {
     const char *state_dir, *node; /* borrowed */
@@ -54,8 +48,8 @@ struct budget {
     char boot[BOOT_ID_SIZE];
     int boots; /* in a row, this one included */
     struct budget_tries tries[BUDGET_OF_COUNT];
-    char subjects_digest[DIGEST_TEXT_MAX]; /* of what stood when they failed */
-    struct budget_subject subjects[BUDGET_SUBJECTS_MAX];
+    char subjects_digest[DIGEST_TEXT_MAX];             /* of what stood when they failed */
+    struct budget_tries subjects[BUDGET_SUBJECTS_MAX]; /* each at least 1 */
     size_t subject_count;
 };
 
@@ -91,5 +85,8 @@ bool budget_subject_failed(struct budget *budget, const char *digest, const char
 /* It was put back. In memory: budget_good() stores it. */
 void budget_subject_good(struct budget *budget, const char *subject);
 
+/* The server counts its orders from here now: another number is an order, nothing is released.
+ * Errors are logged. */
+void budget_follow(struct budget *budget, int64_t attempt);
 /* An operator's order, or anything else that begins anew. Errors are logged. */
 void budget_release(struct budget *budget, int64_t attempt);

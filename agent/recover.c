@@ -197,6 +197,14 @@ void reconcile_order(struct reconcile *r, int64_t attempt)
 {
     if (attempt == r->budget.attempt)
         return;
+    if (attempt < r->budget.attempt) {
+        log_warning("agent",
+                    "node %s: the server's count of orders to try again went back from %lld to "
+                    "%lld, as after a restore: this is none, the next one will be followed",
+                    r->node, (long long)r->budget.attempt, (long long)attempt);
+        budget_follow(&r->budget, attempt);
+        return;
+    }
     log_info("agent", "node %s: an operator wants it tried again", r->node);
     budget_release(&r->budget, attempt);
 }

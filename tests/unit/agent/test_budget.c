@@ -262,6 +262,31 @@ static void an_order_lets_it_be_tried_again(void **state)
     site_close(&site);
 }
 
+/* A server's database that was restored has counted fewer orders than the agent followed. */
+static void a_count_of_orders_that_went_back_is_no_order(void **state)
+{
+    (void)state;
+    struct site site;
+    quarantine(&site);
+    for (int i = 0; i < BUDGET_TRIES; i++) {
+        send_attempt(&site, 2, plan_b, 7);
+        acknowledge(&site);
+        assert_string_equal(last_result(&site),
+                            i + 1 < BUDGET_TRIES ? "rolled-back" : "quarantined");
+        restart(&site, "boot");
+    }
+    dp_sim_fault_clear(site.dp);
+    int calls = dp_sim_apply_count(site.dp);
+    send_attempt(&site, 2, plan_b, 3);
+    assert_string_equal(last_result(&site), "quarantined");
+    assert_int_equal(dp_sim_apply_count(site.dp), calls);
+    acknowledge(&site);
+    restart(&site, "boot");
+    send_attempt(&site, 2, plan_b, 4); /* the next one is */
+    assert_string_equal(last_result(&site), "applied");
+    site_close(&site);
+}
+
 static void another_plan_is_tried(void **state)
 {
     (void)state;
@@ -368,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_damaged_or_foreign_file_is_set_aside),
         cmocka_unit_test(a_plan_that_fails_is_tried_so_often_and_the_good_one_stays),
         cmocka_unit_test(an_order_lets_it_be_tried_again),
+        cmocka_unit_test(a_count_of_orders_that_went_back_is_no_order),
         cmocka_unit_test(another_plan_is_tried),
         cmocka_unit_test(what_stands_is_put_back_so_often_and_no_more),
         cmocka_unit_test(after_a_boot_the_gap_counts_from_it),
