@@ -267,7 +267,7 @@ static void on_tick(void *arg)
     if (agent->retry_latest)
         run_latest(agent, true);
     if (!is_paused(agent))
-        agent_check(agent, RECONCILE_CHECK);
+        agent_check_timed(agent);
     if (agent->failures == 0 && now_ns(agent) - agent->started_ns >= BUDGET_HOLD_NS)
         reconcile_held(agent->reconcile);
     agent_reboot_look(agent);
@@ -512,6 +512,7 @@ void agent_reload(struct agent *agent)
     agent->paused_until_ns = 0;
     agent->refused[0] = agent->inventory[0] = agent->chains[0] = '\0';
     agent->told = (struct told){0};
+    agent->shown[0] = '\0';
     agent_tell_inventory(agent);
     bool had_latest = reconcile_latest(agent->reconcile) != NULL;
     if (had_latest)

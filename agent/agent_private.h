@@ -76,6 +76,7 @@ struct agent {
         char print[DIGEST_TEXT_MAX]; /* of result and problem too */
     } told;                          /* what the server heard last */
     json_t *owed_state;              /* owned; seen before the link began; NULL = none */
+    char shown[DIGEST_TEXT_MAX];     /* of the plan of the last good state told; "" = owed */
     char chains[DIGEST_TEXT_MAX];    /* of the report of marks told last; "" = none */
     char refused[DIGEST_TEXT_MAX];   /* of the bytes of the last body that was no plan of ours */
     char inventory[DIGEST_TEXT_MAX]; /* identity of the last one told; "" = owed */
@@ -97,6 +98,9 @@ void agent_gap_look(struct agent *agent, struct outcome *outcome);
 /* Logs the outcome, keeps its receipt for the server, sends the state. `retried`: not what the
  * server heard last already. */
 void agent_tell(struct agent *agent, struct outcome *outcome, bool retried);
+/* A timed check, which may show what the node is: once a plan, after a start and after a deviation,
+ * when it is good, and the server has every receipt. Nothing new is in it for the log. */
+void agent_check_timed(struct agent *agent);
 /* The link began: sends the state that a pass before it found. */
 void agent_tell_owed_state(struct agent *agent);
 

@@ -39,7 +39,8 @@ enum reconcile_cause {
 
 struct outcome {
     struct receipt *receipt; /* owned; NULL = there was no plan */
-    json_t *state;           /* owned; the node's state, when it is not the plan's; else NULL */
+    json_t *state;           /* owned; the node's state, when it is not the plan's or was asked
+                                for by reconcile_show(); else NULL */
     bool transient;          /* not all was decided (unreadable, disk full): worth another try */
     bool repaired;           /* drift was taken back */
     int64_t found_ns;        /* monotonic, when drift was seen; 0 = none was */
@@ -88,6 +89,9 @@ void reconcile_begin_anew(struct reconcile *reconcile);
  * told otherwise; "" = none. The caller begins no other pass and no reconcile_recover() until then.
  */
 void reconcile_hold(struct reconcile *reconcile, const char *device);
+
+/* Passes from now on give the node's state also when it is the plan's. */
+void reconcile_show(struct reconcile *reconcile, bool show);
 
 /*
  * A journal left behind: takes the node back to before that plan, unless it is the plan that stands

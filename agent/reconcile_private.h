@@ -28,6 +28,7 @@ struct reconcile {
     struct state origin;        /* origin.json */
     bool origin_dirty;          /* it is not on disk */
     struct budget budget;
+    bool show;     /* the state is wanted though it is good */
     bool rebooted; /* since the agent ran last; until it is told */
 };
 

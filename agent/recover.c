@@ -219,6 +219,11 @@ void reconcile_hold(struct reconcile *r, const char *device)
     text_copy(r->held, sizeof(r->held), device);
 }
 
+void reconcile_show(struct reconcile *r, bool show)
+{
+    r->show = show;
+}
+
 void reconcile_take(struct reconcile *r, struct plan *plan)
 {
     plan_free(r->latest);

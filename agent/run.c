@@ -32,10 +32,14 @@ enum err_code run_tell_state(struct run *run, const struct state *state, struct 
     if (code != ERR_OK)
         return code;
     bool same = strcmp(receipt->observed, meant->digest) == 0 && run->watched.count == 0;
-    if (same && receipt->result != RECEIPT_DRIFT)
+    if (same && receipt->result != RECEIPT_DRIFT && !run->r->show)
         return ERR_OK;
+    struct state told = *state; /* its knobs are borrowed */
+    memcpy(told.of.digest, receipt->digest, sizeof(told.of.digest));
+    told.of.generation = receipt->generation;
+    told.of.time_us = receipt->time_us;
     json_decref(run->out->state);
-    run->out->state = state_to_json(state);
+    run->out->state = state_to_json(&told);
     return run->out->state == NULL ? err_nomem(err) : ERR_OK;
 }
 

@@ -136,6 +136,32 @@ void agent_tell_owed_state(struct agent *agent)
     agent->owed_state = NULL;
 }
 
+/* What stands was not shown yet, and the server knows all that led to it. */
+static bool owes_show(const struct agent *agent)
+{
+    const struct plan *standing = reconcile_standing(agent->reconcile);
+    return agent->started && standing != NULL && strcmp(agent->shown, standing->digest) != 0 &&
+           reconcile_latest(agent->reconcile) == NULL && outbox_first(&agent->outbox) == NULL;
+}
+
+/* No receipt goes with it: the state is what the last one said. */
+static void show(struct agent *agent, const struct outcome *outcome)
+{
+    const struct receipt *receipt = outcome->receipt;
+    if (outcome->state == NULL || receipt->result != RECEIPT_UNCHANGED ||
+        strcmp(receipt->observed, receipt->digest) != 0 || !owes_show(agent))
+        return;
+    agent->link->ops->state(agent->link, outcome->state);
+    memcpy(agent->shown, receipt->digest, sizeof(agent->shown));
+}
+
+void agent_check_timed(struct agent *agent)
+{
+    reconcile_show(agent->reconcile, owes_show(agent));
+    agent_check(agent, RECONCILE_CHECK);
+    reconcile_show(agent->reconcile, false);
+}
+
 void agent_tell(struct agent *agent, struct outcome *outcome, bool retried)
 {
     struct told now;
@@ -143,13 +169,18 @@ void agent_tell(struct agent *agent, struct outcome *outcome, bool retried)
         return;
     told_from(outcome->receipt, &now);
     retried = retried || reconcile_has_expired(agent->reconcile); /* also after a restart */
-    if (retried && is_stale_news(agent, outcome, &now))
+    if (retried && is_stale_news(agent, outcome, &now)) {
+        show(agent, outcome);
         return;
+    }
     agent->told = now;
     log_receipt(agent, outcome->receipt);
     keep_receipt(agent, outcome->receipt);
     if (outcome->state == NULL)
         return;
+    /* A bad one is owed again: its end is shown. */
+    bool equal = strcmp(now.observed, now.digest) == 0;
+    memcpy(agent->shown, equal ? now.digest : "", equal ? sizeof(agent->shown) : 1);
     json_decref(agent->owed_state);
     agent->owed_state = json_incref(outcome->state);
     agent_tell_owed_state(agent);

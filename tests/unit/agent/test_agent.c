@@ -265,6 +265,70 @@ static void a_deviation_seen_at_the_start_is_told_with_its_state(void **state)
     site_close(&site);
 }
 
+static const char *shown(const struct site *site)
+{
+    return json_string_value(json_object_get(json_object_get(site->state, "of"), "digest"));
+}
+
+static void a_good_state_is_shown_once_a_plan_after_its_receipt(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    sleep_agent(&site);
+    wake_every(&site, 50 * NS_PER_MS);
+    turn(&site, 300);
+    assert_int_equal(site.states, 0); /* the receipt of the start is not told yet */
+    acknowledge(&site);
+    int receipts = site.receipts;
+    turn(&site, 300);
+    assert_int_equal(site.states, 1);
+    assert_int_equal(site.receipts, receipts); /* no news of its own */
+    assert_string_equal(shown(&site), json_string_value(json_object_get(site.receipt, "digest")));
+    assert_true(json_array_size(json_object_get(site.state, "knobs")) > 0);
+    uint64_t checks = agent_stats(site.agent)->checks;
+    turn(&site, 300);
+    assert_true(agent_stats(site.agent)->checks > checks);
+    assert_int_equal(site.states, 1); /* once */
+    assert_true(send_plan(&site, NODE, 2, plan_b));
+    turn(&site, 300);
+    assert_int_equal(site.states, 1);
+    acknowledge(&site);
+    turn(&site, 300);
+    assert_int_equal(site.states, 2);
+    assert_string_equal(shown(&site), json_string_value(json_object_get(site.receipt, "digest")));
+    agent_reload(site.agent); /* "unchanged" again */
+    acknowledge(&site);
+    turn(&site, 300);
+    assert_int_equal(site.states, 3);
+    site_close(&site);
+}
+
+static void no_state_is_shown_while_a_newer_plan_stands_refused(void **state)
+{
+    (void)state;
+    struct site site;
+    site_open(&site);
+    good_plan(&site);
+    dp_sim_fail_all(site.dp, true);
+    assert_true(send_plan(&site, NODE, 2, plan_b));
+    acknowledge(&site);
+    int states = site.states;
+    sleep_agent(&site);
+    wake_every(&site, 50 * NS_PER_MS);
+    site.states = states;
+    acknowledge(&site);
+    (void)send_plan(&site, NODE, 2, plan_b);
+    for (int i = 0; i < 4; i++) {
+        acknowledge(&site);
+        states = site.states;
+        turn(&site, 100);
+    }
+    assert_int_equal(site.states, states);
+    site_close(&site);
+}
+
 static void observe_only_drift_is_told_once_and_not_repaired(void **state)
 {
     (void)state;
@@ -592,6 +656,8 @@ int main(void)
         cmocka_unit_test(a_failed_plan_is_known_and_tried_again_on_reload),
         cmocka_unit_test(drift_is_seen_by_its_event_repaired_and_told),
         cmocka_unit_test(a_deviation_seen_at_the_start_is_told_with_its_state),
+        cmocka_unit_test(a_good_state_is_shown_once_a_plan_after_its_receipt),
+        cmocka_unit_test(no_state_is_shown_while_a_newer_plan_stands_refused),
         cmocka_unit_test(observe_only_drift_is_told_once_and_not_repaired),
         cmocka_unit_test(a_fight_is_paused_and_said),
         cmocka_unit_test(slow_drift_is_no_fight),
