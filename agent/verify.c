@@ -62,6 +62,9 @@ static void on_done(void *arg, struct worker_job *base)
     log_info("agent", "node %s: test %s (%s): %s%s%s", verifier->node, job->task.id,
              verify_kind_names[job->task.kind], verify_outcome_names[job->report.outcome],
              job->report.problem[0] == '\0' ? "" : ": ", job->report.problem);
+    if (job->report.outcome == VERIFY_CORRUPT)
+        log_error("agent", "node %s: test %s: data was corrupted silently between its %d nodes",
+                  verifier->node, job->task.id, job->task.member_count);
     tell(verifier, &job->report);
     free(job);
     if (!verifier->has_next)

@@ -124,6 +124,8 @@ static void run_bench(const struct verify_task *task, const atomic_bool *stop,
         bench.addresses[i] = task->members[i].address;
     if (verbs_bench(&bench, &result, &err) != ERR_OK) {
         say(out, &err);
+        if (result.corrupt)
+            out->outcome = VERIFY_CORRUPT;
         return;
     }
     int64_t *values = out->figures.values;

@@ -92,11 +92,16 @@ bool verification_task_parse(const char *text, int64_t *out_number, size_t *out_
 
 /* Tests ---------------------------------------------------------------------------------------- */
 
-static void end_test(struct verification_test *test, enum verify_verdict verdict,
+/* Wrong data outweighs whatever else ends the test. why: NULL = it is told already. */
+static void end_test(struct verification_test *test, enum verify_verdict verdict, const char *why,
                      const struct verification_now *now)
 {
     test->state = VERIFICATION_OVER;
-    test->verdict = verdict;
+    test->verdict = test->corrupt ? VERIFY_FAIL : verdict;
+    if (test->corrupt)
+        verify_figures_init(&test->figures);
+    else if (why != NULL)
+        text_copy(test->why, sizeof(test->why), why);
     test->ended_us = now->wall_us;
     test->changed = true;
     test->ended = true;
@@ -112,6 +117,7 @@ static void time_out(struct verification_test *test, const struct verification_n
 {
     int silent = 0;
     const char *first = "";
+    char why[VERIFY_WHY_SIZE];
     for (int i = tasks_of(test) - 1; i >= 0; i--) {
         if (test->members[i].told)
             continue;
@@ -119,9 +125,9 @@ static void time_out(struct verification_test *test, const struct verification_n
         first = test->members[i].member.node;
     }
     test->withdraw = true;
-    snprintf(test->why, sizeof(test->why), "node %s%s did not answer in time", first,
+    snprintf(why, sizeof(why), "node %s%s did not answer in time", first,
              silent > 1 ? " and others" : "");
-    end_test(test, VERIFY_UNKNOWN, now);
+    end_test(test, VERIFY_UNKNOWN, why, now);
 }
 
 static bool are_apart(const struct verification_test *a, const struct verification_test *b)
@@ -196,8 +202,7 @@ bool verification_cancel(struct verification *v, const struct verification_now *
         if (test->state == VERIFICATION_OVER)
             continue;
         test->withdraw = test->state == VERIFICATION_RUNNING;
-        text_copy(test->why, sizeof(test->why), "cancelled");
-        end_test(test, VERIFY_UNKNOWN, now);
+        end_test(test, VERIFY_UNKNOWN, "cancelled", now);
     }
     v->state = VERIFICATION_CANCELLED;
     return true;
@@ -243,7 +248,20 @@ static void grade(struct verification_test *test, const struct verification_now 
         verdict = verify_grade(test->kind, &test->device, &test->figures, test->why);
     else
         verify_figures_init(&test->figures); /* of a test that did not come to its end */
-    end_test(test, verdict, now);
+    end_test(test, verdict, NULL, now);
+}
+
+/* The first node that found wrong data is named, also where another one, whose connection then
+ * broke, had been heard before. */
+static void take_corrupt(struct verification_test *test, const char *node, const char *problem)
+{
+    if (test->corrupt)
+        return;
+    test->corrupt = true;
+    snprintf(test->why, sizeof(test->why), "silent data corruption: node %s found a wrong result",
+             node);
+    if (problem[0] != '\0')
+        snprintf(test->problem, sizeof(test->problem), "node %s: %.180s", node, problem);
 }
 
 bool verification_report(struct verification *v, size_t index, int place,
@@ -255,6 +273,8 @@ bool verification_report(struct verification *v, size_t index, int place,
         return false;
     member->told = true;
     test->changed = true;
+    if (report->outcome == VERIFY_CORRUPT)
+        take_corrupt(test, member->member.node, report->problem);
     if (test->problem[0] == '\0' && report->problem[0] != '\0')
         snprintf(test->problem, sizeof(test->problem), "node %s: %.180s", member->member.node,
                  report->problem);

@@ -5,7 +5,7 @@
  *
  * A node is in one running test at a time, so that no test disturbs another. A test ends with the
  * reports of all members that have a task, or with its time: then it is unknown, for a node that
- * never answered says nothing of its network.
+ * never answered says nothing of its network. Wrong data fails it, whatever else was told of it.
  */
 
 #include <stdbool.h>
@@ -65,6 +65,7 @@ struct verification_test {
     bool changed;                  /* since it was stored */
     bool begun, ended;             /* by the last step: a task is to be given, or withdrawn */
     bool withdraw;                 /* nodes may still be at it */
+    bool corrupt;                  /* a node told of wrong data: it will fail */
 };
 
 enum verification_state { VERIFICATION_ACTIVE = 0, VERIFICATION_DONE, VERIFICATION_CANCELLED };
@@ -120,7 +121,8 @@ struct verification_now {
 bool verification_step(struct verification *verification, const struct verification_now *now);
 /* Whether verification_step() would do something because of the time. */
 bool verification_is_due(const struct verification *verification, int64_t mono_ns);
-/* Every test that is not over is unknown, "cancelled". False: it was over. */
+/* Every test that is not over is unknown, "cancelled", or failed where wrong data was told of.
+ * False: it was over. */
 bool verification_cancel(struct verification *verification, const struct verification_now *now);
 /* The place of the node in a running test; -1 = none. */
 int verification_place(const struct verification_test *test, const char *node);

@@ -165,7 +165,8 @@ json_t *verification_test_to_json(const struct verification_test *test)
         !write_member(object, "started_us", json_integer(test->started_us)) ||
         !write_member(object, "ended_us", json_integer(test->ended_us)) ||
         !write_member(object, "last_number", json_integer(test->last_number)) ||
-        !write_member(object, "last_value", json_integer(test->last_value)))
+        !write_member(object, "last_value", json_integer(test->last_value)) ||
+        (test->corrupt && !write_member(object, "corrupt", json_true())))
         return NULL;
     return GIVE(object);
 }
@@ -233,6 +234,7 @@ enum err_code verification_test_from_json(struct verification_test *test, const 
     json_reader_int(&r, "ended_us", true, 0, INT64_MAX, &test->ended_us);
     json_reader_int(&r, "last_number", true, 0, INT64_MAX, &test->last_number);
     json_reader_int(&r, "last_value", true, 0, INT64_MAX, &test->last_value);
+    json_reader_bool(&r, "corrupt", false, &test->corrupt);
     json_reader_end(&r);
     test->kind = (enum verify_kind)kind;
     test->state = (enum verification_test_state)state;

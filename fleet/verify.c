@@ -18,7 +18,8 @@ const char *const verify_kind_names[] = {"send_lat", "read_bw",   "write_bw",
 const char *const verify_figure_names[] = {"latency_p50_ns", "latency_p99_ns", "latency_min_ns",
                                            "rate_bps",       "iteration_ns",   "spread_permyriad",
                                            "answered",       "asked",          NULL};
-const char *const verify_outcome_names[] = {"done", "refused", "unsupported", "failed", NULL};
+const char *const verify_outcome_names[] = {"done",   "refused", "unsupported",
+                                            "failed", "corrupt", NULL};
 const char *const verify_verdict_names[] = {"open",           "pass",    "fail",
                                             "not-applicable", "unknown", NULL};
 

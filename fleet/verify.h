@@ -91,6 +91,7 @@ enum verify_outcome {
     VERIFY_REFUSED,     /* a program uses the device, or another test runs */
     VERIFY_UNSUPPORTED, /* no such device, no rdma_cm */
     VERIFY_FAILED,      /* it began and did not come to its end */
+    VERIFY_CORRUPT,     /* what came is not what was sent, and no device said so */
 };
 extern const char *const verify_outcome_names[];
 

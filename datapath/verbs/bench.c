@@ -378,6 +378,7 @@ static void bench_close(struct bench_end *end)
 enum err_code verbs_bench(const struct bench *bench, struct bench_result *out, struct err *err)
 {
     bool ring = bench->kind == BENCH_ALLREDUCE;
+    *out = (struct bench_result)BENCH_RESULT_NONE;
     if (bench->count < 2 || bench->count > BENCH_ENDS_MAX || (!ring && bench->count != 2) ||
         bench->place < 0 || bench->place >= bench->count || bench->bytes < 1 ||
         bench->iterations < 1)
@@ -387,7 +388,7 @@ enum err_code verbs_bench(const struct bench *bench, struct bench_result *out, s
                             .wants_to = ring || bench->place == 0,
                             .wants_from = ring || bench->place == 1,
                             .why = ERR_INIT};
-    struct bench_result result = {-1, -1, -1, -1, -1, -1};
+    struct bench_result result = BENCH_RESULT_NONE;
     enum err_code code = bench_connect(&end, err);
     if (code == ERR_OK)
         code = ring ? bench_ring_run(&end, &result, err) : bench_run(&end, &result, err);
@@ -396,5 +397,6 @@ enum err_code verbs_bench(const struct bench *bench, struct bench_result *out, s
     bench_close(&end);
     if (code == ERR_OK)
         *out = result;
+    out->corrupt = result.corrupt;
     return code;
 }

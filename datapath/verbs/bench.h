@@ -41,11 +41,17 @@ struct bench_result { /* -1 = not measured here */
     int64_t latency_p50_ns, latency_p99_ns, latency_min_ns;
     int64_t rate_bps;
     int64_t iteration_ns, spread_permyriad;
+    bool corrupt; /* what came is not what was sent; no figure is known then */
 };
+#define BENCH_RESULT_NONE                                                                          \
+    {                                                                                              \
+        -1, -1, -1, -1, -1, -1, false                                                              \
+    }
 
-/* ERR_UNSUPPORTED: no rdma_cm, or the address is of another device or none; ERR_UNAVAILABLE: the
- * other end did not come, or went; ERR_IO: the device refused something, or what was reduced is
- * wrong. */
+/* *out is set in any case, to BENCH_RESULT_NONE but for `corrupt` when it fails. ERR_UNSUPPORTED:
+ * no rdma_cm, or the address is of another device or none; ERR_UNAVAILABLE: the other end did not
+ * come, or went (also because its sum was wrong); ERR_IO: the device refused something, or what
+ * was reduced is wrong: then, and only then, out->corrupt. */
 ERR_MUST_CHECK enum err_code verbs_bench(const struct bench *bench, struct bench_result *out,
                                          struct err *err);
 

@@ -72,6 +72,11 @@ ERR_MUST_CHECK enum err_code bench_run(struct bench_end *end, struct bench_resul
                                        struct err *err);
 /* bench_ring.c: memory: the vector, then two slots of a chunk each. */
 size_t bench_ring_memory(const struct bench *bench);
+/* Our part of the sum, before an iteration. */
+void bench_ring_fill(struct bench_end *end);
+/* ERR_IO, and out->corrupt: the sum of all parts is not the one that they have. */
+ERR_MUST_CHECK enum err_code bench_ring_check(const struct bench_end *end, int iteration,
+                                              struct bench_result *out, struct err *err);
 /* Before the other ends may send. */
 ERR_MUST_CHECK enum err_code bench_ring_prepare(struct bench_end *end, struct err *err);
 ERR_MUST_CHECK enum err_code bench_ring_run(struct bench_end *end, struct bench_result *out,

@@ -75,7 +75,7 @@ static enum err_code turn(struct bench_end *end, unsigned *step, int round, stru
     return code;
 }
 
-static void fill(struct bench_end *end)
+void bench_ring_fill(struct bench_end *end)
 {
     size_t all = numbers(end->bench) * (size_t)end->bench->count;
     uint32_t *vector = (uint32_t *)(void *)end->memory;
@@ -92,6 +92,15 @@ static bool is_right(const struct bench_end *end)
         if (vector[i] != (uint32_t)i * n + places)
             return false;
     return true;
+}
+
+enum err_code bench_ring_check(const struct bench_end *end, int iteration, struct bench_result *out,
+                               struct err *err)
+{
+    out->corrupt = !is_right(end);
+    if (!out->corrupt)
+        return ERR_OK;
+    return err_set(err, ERR_IO, "iteration %d gave a wrong sum", iteration);
 }
 
 static enum err_code reduce(struct bench_end *end, unsigned *step, struct err *err)
@@ -112,13 +121,13 @@ enum err_code bench_ring_run(struct bench_end *end, struct bench_result *out, st
     enum err_code code = ERR_OK;
     /* The first one finds caches cold and ends that began later: it does not count. */
     for (int i = -1; code == ERR_OK && i < count; i++) {
-        fill(end);
+        bench_ring_fill(end);
         int64_t begin_ns = bench_now_ns();
         code = reduce(end, &step, err);
         if (i >= 0)
             times[i] = bench_now_ns() - begin_ns;
-        if (code == ERR_OK && !is_right(end))
-            code = err_set(err, ERR_IO, "iteration %d gave a wrong sum", i + 1);
+        if (code == ERR_OK)
+            code = bench_ring_check(end, i + 1, out, err);
     }
     if (code == ERR_OK)
         bench_spread(times, (size_t)count, out);

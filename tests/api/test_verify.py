@@ -153,6 +153,34 @@ def what_cannot_be_measured_is_unknown(tap, server):
               "a peer that does not answer fails a mesh")
 
 
+def wrong_data_fails(tap, server):
+    """Also between software devices, and after a neighbour whose connection broke."""
+    nodes = nodes_of(server, 3, software=True)
+    order(server, "allreduce", deadline="60s")
+    must(nodes[2].say("v-1-1", "failed", problem="the other end went"), 200)
+    must(nodes[1].say("v-1-1", "corrupt", problem="iteration 3 gave a wrong sum"), 200)
+    server.kill()
+    server.start()
+    must(nodes[0].say("v-1-1", "failed", problem="the other end went"), 200)
+    seen = show(server, "v-1")
+    test = seen["tests"][0]
+    tap.equal((seen["state"], seen["verdict"], seen["counts"]["fail"]), ("done", "fail", 1), "a wrong sum fails")
+    tap.equal((test["verdict"], test["why"], test["problem"], "value" in test, test["figures"]),
+              ("fail", "silent data corruption: node n2 found a wrong result", "node n2: iteration 3 gave a wrong sum",
+               False, {}), "whoever found it is named, and there is no figure")
+    order(server, "allreduce")
+    must(nodes[1].say("v-2-1", "corrupt", problem="iteration 0 gave a wrong sum"), 200)
+    seen = ends(server, "v-2", 40)
+    tap.equal((seen["verdict"], seen["tests"][0]["why"]),
+              ("fail", "silent data corruption: node n2 found a wrong result"), "also when others stay silent")
+    order(server, "allreduce")
+    for node in nodes:  # as an agent of before says it
+        must(node.say("v-3-1", "failed", problem="iteration 3 gave a wrong sum"), 200)
+    test = show(server, "v-3")["tests"][0]
+    tap.equal((test["verdict"], test["problem"]), ("unknown", "node n1: iteration 3 gave a wrong sum"),
+              "words are shown and not judged")
+
+
 def hostile_agents_change_nothing(tap, server):
     nodes = nodes_of(server, 3)
     order(server, "send_lat", nodes=["n1", "n2"])
@@ -262,5 +290,5 @@ def a_simulated_agent_says_so(tap, server):
 
 
 run([a_pair_is_measured_graded_and_compared, software_is_not_graded, what_cannot_be_measured_is_unknown,
-     hostile_agents_change_nothing, cancelling_tells_the_nodes, there_is_a_limit_of_verifications,
+     wrong_data_fails, hostile_agents_change_nothing, cancelling_tells_the_nodes, there_is_a_limit_of_verifications,
      a_killed_server_goes_on, a_simulated_agent_says_so])

@@ -20,6 +20,10 @@ static int print(const struct verify_report *report, const struct verify_task *t
     char why[VERIFY_WHY_SIZE];
     OWN(json) json_t *document = verify_report_to_json(report);
     enum verify_verdict verdict = verify_grade(task->kind, device, &report->figures, why);
+    if (report->outcome == VERIFY_CORRUPT) {
+        verdict = VERIFY_FAIL;
+        snprintf(why, sizeof(why), "silent data corruption");
+    }
     json_object_set_new(document, "verdict", json_string(verify_verdict_names[verdict]));
     json_object_set_new(document, "why", json_string(why));
     OWN(str) char *text = document == NULL ? NULL : json_canonical(document, NULL);

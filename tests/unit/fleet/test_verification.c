@@ -198,6 +198,99 @@ static void silence_is_unknown(void **state)
     assert_true(task.cancelled);
 }
 
+/* A ring of three that runs: three reports are to come. */
+static struct verification *make_ring(void)
+{
+    struct verification *v = make("{\"kinds\":[\"allreduce\"],\"all\":true}");
+    assert_true(verification_step(v, &now));
+    assert_int_equal(v->tests[0].state, VERIFICATION_RUNNING);
+    return v;
+}
+
+static void tell(struct verification *v, int place, enum verify_outcome outcome)
+{
+    struct verify_report report = {.outcome = outcome};
+    verify_figures_init(&report.figures);
+    if (outcome == VERIFY_DONE)
+        report.figures.values[VERIFY_SPREAD_PERMYRIAD] = 10;
+    else
+        snprintf(report.problem, sizeof(report.problem), "it is %s", verify_outcome_names[outcome]);
+    assert_true(verification_report(v, 0, place, &report, &now));
+}
+
+static void assert_corrupt(const struct verification *v, const char *node)
+{
+    const struct verification_test *test = &v->tests[0];
+    char problem[64];
+    snprintf(problem, sizeof(problem), "node %s: it is corrupt", node);
+    assert_int_equal(test->state, VERIFICATION_OVER);
+    assert_int_equal(test->verdict, VERIFY_FAIL);
+    assert_contains(test->why, "silent data corruption");
+    assert_contains(test->why, node);
+    assert_string_equal(test->problem, problem);
+    assert_int_equal(verification_test_value(test), -1);
+    assert_int_equal(verification_verdict(v), VERIFY_FAIL);
+}
+
+static void wrong_data_fails_whoever_is_heard_first(void **state)
+{
+    (void)state;
+    static const enum verify_outcome others[] = {VERIFY_DONE, VERIFY_REFUSED, VERIFY_UNSUPPORTED,
+                                                 VERIFY_FAILED};
+    fleet_of(3, -1);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        for (int turn = 0; turn < 3; turn++) {
+            OWN(verification) struct verification *v = make_ring();
+            v->tests[0].device.software = i % 2 == 1;
+            for (int k = 0; k < 3; k++) /* place 1 is the corrupt one, told first, second or last */
+                tell(v, (1 + turn + k) % 3, (1 + turn + k) % 3 == 1 ? VERIFY_CORRUPT : others[i]);
+            assert_corrupt(v, "n01");
+        }
+    OWN(verification) struct verification *v = make_ring();
+    tell(v, 2, VERIFY_CORRUPT);
+    tell(v, 0, VERIFY_CORRUPT);
+    assert_int_equal(v->tests[0].verdict, VERIFY_OPEN);
+    tell(v, 1, VERIFY_FAILED);
+    assert_corrupt(v, "n02");
+}
+
+static void wrong_data_outweighs_silence_and_a_cancellation(void **state)
+{
+    (void)state;
+    struct verification_now later = now;
+    fleet_of(3, -1);
+    OWN(verification) struct verification *silent = make_ring();
+    OWN(verification) struct verification *cancelled = make_ring();
+    tell(silent, 0, VERIFY_DONE);
+    tell(silent, 1, VERIFY_CORRUPT);
+    later.mono_ns = silent->tests[0].deadline_ns;
+    assert_true(verification_step(silent, &later));
+    assert_corrupt(silent, "n01");
+    assert_true(silent->tests[0].withdraw);
+    tell(cancelled, 0, VERIFY_FAILED);
+    tell(cancelled, 1, VERIFY_CORRUPT);
+    assert_true(verification_cancel(cancelled, &now));
+    assert_corrupt(cancelled, "n01");
+    assert_int_equal(cancelled->state, VERIFICATION_CANCELLED);
+}
+
+static void wrong_data_is_still_known_after_a_restart(void **state)
+{
+    (void)state;
+    struct verification_test again = {.members = NULL};
+    struct err err = ERR_INIT;
+    fleet_of(3, -1);
+    OWN(verification) struct verification *v = make_ring();
+    tell(v, 1, VERIFY_CORRUPT);
+    OWN(json) json_t *body = verification_test_to_json(&v->tests[0]);
+    assert_ok(verification_test_from_json(&again, body, v->settings.deadline_s, &now, &err));
+    free(v->tests[0].members);
+    v->tests[0] = again;
+    tell(v, 0, VERIFY_FAILED);
+    tell(v, 2, VERIFY_FAILED);
+    assert_corrupt(v, "n01");
+}
+
 static void a_stored_one_is_read_as_it_was(void **state)
 {
     (void)state;
@@ -259,6 +352,9 @@ int main(void)
         cmocka_unit_test_teardown(what_is_wrong_is_refused, end_fleet),
         cmocka_unit_test_teardown(nodes_are_in_one_test_at_a_time, end_fleet),
         cmocka_unit_test_teardown(silence_is_unknown, end_fleet),
+        cmocka_unit_test_teardown(wrong_data_fails_whoever_is_heard_first, end_fleet),
+        cmocka_unit_test_teardown(wrong_data_outweighs_silence_and_a_cancellation, end_fleet),
+        cmocka_unit_test_teardown(wrong_data_is_still_known_after_a_restart, end_fleet),
         cmocka_unit_test_teardown(a_stored_one_is_read_as_it_was, end_fleet),
         cmocka_unit_test(names_are_read_strictly),
     };

@@ -166,6 +166,21 @@ static void a_report_keeps_what_is_known_and_no_more(void **state)
     assert_fails(verify_report_from_json(document, &back, &err), ERR_INVALID);
 }
 
+static void each_outcome_has_its_own_word(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"done", "refused", "unsupported", "failed", "corrupt"};
+    for (int i = VERIFY_DONE; i <= VERIFY_CORRUPT; i++) {
+        struct err err = ERR_INIT;
+        struct verify_report report = {.task = "v7-3", .outcome = (enum verify_outcome)i}, back;
+        verify_figures_init(&report.figures);
+        OWN(json) json_t *document = verify_report_to_json(&report);
+        assert_string_equal(json_string_value(json_object_get(document, "outcome")), words[i]);
+        assert_ok(verify_report_from_json(document, &back, &err));
+        assert_int_equal(back.outcome, i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +190,7 @@ int main(void)
         cmocka_unit_test(all_peers_of_a_mesh_are_to_answer_also_software_ones),
         cmocka_unit_test(a_task_comes_back_as_it_went),
         cmocka_unit_test(hostile_tasks_are_refused),
+        cmocka_unit_test(each_outcome_has_its_own_word),
         cmocka_unit_test(a_report_keeps_what_is_known_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
