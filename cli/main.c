@@ -83,9 +83,9 @@ static enum exit_code unknown_command(struct context *context, const struct argu
     for (size_t i = 0; i < command_count && count < 128; i++)
         names[count++] = commands[i].name;
     const char *close = text_closest(word, names, count);
-    context_error(context, "there is no command '%s'%s%s%s; see stellarctl help", word,
+    context_error(context, "there is no command '%s'%s%s%s", word,
                   close != NULL ? "; did you mean " : "", close != NULL ? close : "",
-                  close != NULL ? "?" : "");
+                  close != NULL ? "?" : "; see stellarctl help");
     return EXIT_USAGE;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "cli/password.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
@@ -10,21 +11,58 @@
 
 #include "cli/profile.h"
 
+/* The terminal that shows nothing now, as it was before; for on_end(), so not in a struct. */
+static int silent_fd = -1;
+static struct termios silent_was;
+
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define END_COUNT (sizeof(ends) / sizeof(ends[0]))
+
+/* SA_RESETHAND: the signal raised again ends the program as it would have. */
+static void on_end(int signal)
+{
+    tcsetattr(silent_fd, TCSANOW, &silent_was);
+    raise(signal);
+}
+
+/* From here on `fd` shows nothing typed; whatever ends the program puts it back. False = no
+ * terminal. */
+static bool silence(int fd, struct sigaction before[END_COUNT])
+{
+    struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
+    if (!isatty(fd) || tcgetattr(fd, &silent_was) != 0)
+        return false;
+    silent_fd = fd;
+    for (size_t i = 0; i < END_COUNT; i++) {
+        sigaction(ends[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) /* as of nohup */
+            sigaction(ends[i], &action, NULL);
+    }
+    struct termios silent = silent_was;
+    silent.c_lflag &= ~(tcflag_t)ECHO;
+    tcsetattr(fd, TCSAFLUSH, &silent);
+    return true;
+}
+
+static void put_back(const struct sigaction before[END_COUNT])
+{
+    tcsetattr(silent_fd, TCSAFLUSH, &silent_was);
+    for (size_t i = 0; i < END_COUNT; i++)
+        sigaction(ends[i], &before[i], NULL);
+}
+
 enum err_code password_ask(struct context *context, const char *prompt, char **out, struct err *err)
 {
-    struct termios old, silent;
-    bool terminal = isatty(fileno(context->in)) && tcgetattr(fileno(context->in), &old) == 0;
+    struct sigaction before[END_COUNT];
+    // before the prompt: an answer that comes at once is neither shown nor lost
+    bool terminal = silence(fileno(context->in), before);
     if (terminal) {
-        silent = old;
-        silent.c_lflag &= ~(tcflag_t)ECHO;
-        // before the prompt: an answer that comes at once is neither shown nor lost
-        tcsetattr(fileno(context->in), TCSAFLUSH, &silent);
         fprintf(context->err, "%s: ", prompt);
         fflush(context->err);
     }
     enum err_code code = secret_read("-", context->in, out, err);
     if (terminal) {
-        tcsetattr(fileno(context->in), TCSAFLUSH, &old);
+        put_back(before);
         fputc('\n', context->err);
     }
     return code;

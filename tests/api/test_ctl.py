@@ -4,9 +4,12 @@ say, and each exit code is given."""
 import hashlib
 import json
 import os
+import pty
 import re
+import signal
 import subprocess
 import tempfile
+import termios
 import threading
 import time
 
@@ -166,6 +169,23 @@ def health_is_a_table(tap, server):
     tap.ok("\n\nSEVERITY" in ctl("get", "health").stdout, "the fleet's rules stand under its grades")
     none = ctl("get", "nics", "--node", "n9")
     tap.ok(none.returncode != DONE and "no such node" in none.stderr, "NICs of a node that is none are an error", none)
+
+
+def an_ended_prompt_leaves_the_terminal_as_it_was(tap, server):
+    ctl = Ctl(server)
+    for end in (signal.SIGINT, signal.SIGTERM):
+        master, slave = pty.openpty()
+        child = subprocess.Popen([ctl.program, "login", "--user", "somebody"], env=ctl.env, stdin=slave,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        prompt = child.stderr.read1(200)
+        tap.ok(b": " in prompt and not termios.tcgetattr(slave)[3] & termios.ECHO, "the password asked for is not shown",
+               prompt)
+        child.send_signal(end)
+        tap.equal(child.wait(10), -end, f"{end.name} ends it")
+        tap.ok(termios.tcgetattr(slave)[3] & termios.ECHO, "and what is typed next is shown")
+        child.stderr.close()
+        os.close(master)
+        os.close(slave)
 
 
 def a_release_says_what_it_is_for(tap, server):
@@ -578,6 +598,7 @@ def manual_names_every_option(tap, server):
 
 if __name__ == "__main__":
     run([every_operation_is_reached, every_read_works, kinds_are_shown, unknown_is_not_none, health_is_a_table,
+         an_ended_prompt_leaves_the_terminal_as_it_was,
          a_release_says_what_it_is_for, documents_make_the_round,
          exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, rollouts_are_steered,
          verifications_are_ordered, campaigns_are_steered, people_and_images_are_made,
