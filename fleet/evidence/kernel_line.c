@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#define STAMP_MAX 48 /* bytes between the brackets */
+#define STAMP_MAX          48 /* bytes between the brackets */
+#define SECONDS_DIGITS_MAX 9  /* before the point: 31 years */
 
 static bool is_digit(char c)
 {
@@ -48,12 +49,15 @@ static bool has_form(struct slice s, const char *form)
     return true;
 }
 
-/* "12.345678", "+0.000012": seconds. */
+/* "12.345678", "+0.000012": seconds since boot. Ten digits are seconds since 1970, which programs
+ * print ("[1688000000.123456] [node1:1234 :0] ... UCX  WARN"), the kernel never. */
 static bool is_seconds(struct slice s)
 {
     (void)slice_skip(&s, "+");
     size_t dots = 0, digits = 0;
     for (size_t i = 0; i < s.len; i++) {
+        if (s.at[i] == '.' && i > SECONDS_DIGITS_MAX)
+            return false;
         dots += s.at[i] == '.';
         digits += is_digit(s.at[i]);
     }
@@ -208,10 +212,21 @@ static bool take_program(struct slice *line, bool *kernel)
     return true;
 }
 
+bool ucx_message(struct slice line)
+{
+    struct slice stamp, where, rest;
+    return slice_starts(line, "[") && slice_split(line, ']', &stamp, &rest) &&
+           stamp.len <= STAMP_MAX && slice_has(stamp, ".") && slice_starts(slice_trim(rest), "[") &&
+           slice_split(rest, ']', &where, &rest) && slice_has(where, ":") &&
+           slice_has(rest, " UCX ");
+}
+
 bool kernel_line_read(struct slice line, struct kernel_line *out)
 {
     struct slice rest = slice_trim(line), inner;
     *out = (struct kernel_line){.message = rest, .time = {.at = "", .len = 0}, .kernel = true};
+    if (ucx_message(rest))
+        return false;
     take_number(&rest);
     struct slice bare = rest;
     if (take_record(&rest, &out->kernel)) {

@@ -21,3 +21,7 @@ struct kernel_line {
 /* True when the line has the form of a log's; *out is always set, with the whole line as the
  * message when it is none. */
 bool kernel_line_read(struct slice line, struct kernel_line *out);
+
+/* "[12.345678] [node1:1234 :0]  perftest.c:793  UCX  WARN  text": a message of UCX, which has a
+ * kernel's time before it and is none. */
+bool ucx_message(struct slice line);

@@ -68,6 +68,7 @@ const struct evidence_reader *const evidence_readers[] = {
     &reader_rping,
     &reader_cm_failure,
     &reader_mlx5_cqe,
+    &reader_ucx,
     &reader_qperf,
     &reader_osu,
     &reader_iperf,

@@ -26,6 +26,7 @@ extern const struct evidence_reader reader_eos_qos;
 extern const struct evidence_reader reader_tc_filter;
 extern const struct evidence_reader reader_irq_affinity;
 extern const struct evidence_reader reader_qperf;
+extern const struct evidence_reader reader_ucx;
 extern const struct evidence_reader reader_osu;
 extern const struct evidence_reader reader_iperf;
 extern const struct evidence_reader reader_gpu_monitor;

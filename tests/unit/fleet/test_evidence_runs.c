@@ -31,7 +31,53 @@ static const struct expected_file files[] = {
         },
         {{NULL, NULL, 0}},
     },
+    {
+        "perftest/ucx_perftest_tag_lat.txt",
+        "perftest",
+        {
+            {"run", "test", "tag match latency", 0},
+            {"run", "message_size", "8", 0},
+            {"run", "iterations", "3000000", 0},
+            {"run", "latency_50_0_ile", "1.600", 0},
+            {"run", "latency_average", "1.621", 0},
+            {"run", "latency_overall", "1.624", 0},
+            {"run", "bandwidth_overall", "4.70", 0},
+            {"run", "message_rate_average", "616903", 0},
+            {"run", "message_rate_overall", "615763", 0},
+            {"run interval 2", "latency_overall", "1.626", 0},
+        },
+        {{NULL, NULL, 0}},
+    },
 };
+
+#define UCX_HEAD                                                                                   \
+    "|              |       latency (usec)         |   bandwidth (MB/s)  |  message rate (msg/s) " \
+    "|\n"                                                                                          \
+    "+--------------+---------+---------+----------+----------+----------+-----------+-----------" \
+    "+\n"                                                                                          \
+    "| # iterations | typical | average | overall  |  average |  overall |   average |   overall " \
+    "|\n"                                                                                          \
+    "+--------------+---------+---------+----------+----------+----------+-----------+-----------" \
+    "+\n"
+
+/* What a program says of itself with the kernel's form of time is no kernel's message. */
+static void a_message_of_ucx_is_no_kernel_log(void **unused)
+{
+    (void)unused;
+    static const char *const lines[] = {
+        "[1751287214.402117] [node1:48213:0]  perftest.c:806  UCX  WARN  CPU affinity is not set\n",
+        "[1688.000102] [gpu-3:17   :1]   ib_mlx5_log.c:171  UCX  ERROR Remote access error\n",
+        "[1751287214.402117] anything of a program\n",
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        struct evidence *e = evidence_of_text(lines[i]);
+        assert_string_equal(e->kind, "unknown");
+        evidence_free(e);
+    }
+    struct evidence *e = evidence_of_text("[175128721.402117] mlx5_core 0000:3b:00.0: text\n");
+    assert_string_equal(e->kind, "dmesg");
+    evidence_free(e);
+}
 
 static void each_file_says_what_it_says(void **unused)
 {
@@ -44,6 +90,16 @@ static void each_file_says_what_it_says(void **unused)
 static const struct {
     const char *text, *subject, *name, *value, *unit;
 } texts[] = {
+    /* ucx_perftest before its stages; a row that was cut; a head that is not of this form. */
+    {UCX_HEAD "586527     0.845     0.852     0.853       4.47       4.48      586520   586521\n",
+     "run interval 1", "latency_typical", "0.845", "us"},
+    {UCX_HEAD "586527     0.845     0.852     0.853       4.47       4.48      586520   586521\n",
+     "run interval 1", "message_rate_overall", "586521", "msg/s"},
+    {UCX_HEAD "586527     0.845     0.852     0.853       4.47       4.48\n", "run interval 1",
+     "latency_typical", NULL, NULL},
+    {"| latency (usec) | bandwidth (MB/s) | message rate (msg/s) |\n"
+     "| # iterations | average | average | average |\n586527 0.845 4.47 586520\n",
+     "run interval 1", "latency_average", NULL, NULL},
     {"# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1                       3.25\n",
      "run 1", "bandwidth", "3.25", "MB/s"},
     {"# OSU MPI Latency Test v5.6.3\n# Size          Latency (us)\n0       1.02\n", "run 0",
@@ -114,6 +170,7 @@ static void a_run_that_stopped_is_a_finding(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_of_ucx_is_no_kernel_log),
         cmocka_unit_test(each_file_says_what_it_says),
         cmocka_unit_test(each_text_says_what_it_says),
         cmocka_unit_test(a_run_that_stopped_is_a_finding),
