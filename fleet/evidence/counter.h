@@ -29,6 +29,9 @@ enum counter_class {
     COUNTER_STORM,      /* pause storms, by the device's own watch */
     COUNTER_LINK_DOWN,
     COUNTER_PCI_ERROR,
+    COUNTER_NVLINK,    /* an error of one link between GPUs */
+    COUNTER_UFM_ERROR, /* as UFM counts them at a port */
+    COUNTER_UFM_DOWN,
     COUNTER_CLASSES,
 };
 

@@ -12,6 +12,7 @@
 #include "fleet/evidence/counter.h"
 #include "fleet/evidence/reader.h"
 #include "fleet/evidence/rules.h"
+#include "fleet/evidence/rules_logs.h"
 
 /* A frame in ten million: at a bit error rate of 1e-12, what IEEE 802.3 asks of a link, one of 9 KB
  * in 13 million is wrong. */
@@ -36,6 +37,9 @@ static const struct {
     {COUNTER_RDMA_LOSS, RULE_RDMA_LOSS, NULL, LOSS_ONE_IN},
     {COUNTER_STORM, RULE_PAUSE_STORM, NULL, 0},
     {COUNTER_PCI_ERROR, RULE_PCIE_SIGNAL, NULL, 0},
+    {COUNTER_NVLINK, RULE_NVLINK_ERRORS, NULL, 0},
+    {COUNTER_UFM_ERROR, RULE_UFM_LINK_ERRORS, NULL, 0},
+    {COUNTER_UFM_DOWN, RULE_UFM_LINK_DOWN, NULL, 0},
 };
 
 /* One counter at one time. */
@@ -72,6 +76,36 @@ static bool are_packets(const char *name)
     return false;
 }
 
+/* Counts that only one kind of output has, so that the table of counters does not. */
+static enum counter_class class_in(const char *kind, const char *name)
+{
+    static const struct {
+        const char *kind, *start, *end;
+        enum counter_class class;
+    } counts[] = {
+        {"nvidia-smi-nvlink", "nvlink_", "_errors", COUNTER_NVLINK},
+        {"nvidia-smi-nvlink", "nvlink_", "_discards", COUNTER_NVLINK},
+        {"nvidia-smi-nvlink", "nvlink_", "_failed_events", COUNTER_NVLINK},
+        {"ufm", "Infiniband_LinkDowned", "", COUNTER_UFM_DOWN},
+        {"ufm", "Infiniband_SymbolErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_LinkRecovers", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_RcvErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_RcvRemotePhysErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_LinkIntegrityErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_ExcBufOverrunErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_XmtDiscards", "", COUNTER_UFM_ERROR},
+    };
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        bool whole = counts[i].end[0] == '\0';
+        if (strcmp(kind, counts[i].kind) == 0 &&
+            (whole ? strcmp(name, counts[i].start) == 0
+                   : slice_starts(slice_of(name), counts[i].start) &&
+                         slice_ends(slice_of(name), counts[i].end)))
+            return counts[i].class;
+    }
+    return COUNTER_PLAIN;
+}
+
 static bool sample_of(const struct evidence *e, const struct evidence_fact *fact,
                       struct sample *out)
 {
@@ -81,12 +115,13 @@ static bool sample_of(const struct evidence *e, const struct evidence_fact *fact
         fact->section >= e->section_count || !slice_uint(slice_of(fact->value), &out->value))
         return false;
     out->is_packets = are_packets(fact->name);
-    if (!counter_find(slice_of(own), &counter) && !out->is_packets)
+    out->kind = e->sections[fact->section].kind;
+    bool listed = counter_find(slice_of(own), &counter);
+    out->class = listed ? counter.class : class_in(out->kind, own);
+    if (!listed && !out->is_packets && out->class == COUNTER_PLAIN)
         return false;
     out->fact = fact;
-    out->kind = e->sections[fact->section].kind;
     out->owner = owner_of(fact->subject);
-    out->class = counter.class;
     return true;
 }
 

@@ -34,6 +34,14 @@ static bool begins(const struct evidence_job *job, size_t i)
     return gpu_row(job_line(job, i), &number) && link_row(job_line(job, i + 1), &number, &rest);
 }
 
+/* Of what is counted: faults, but not "FEC Errors - 0", how many blocks had so many wrong symbols,
+ * nor "Link recovery successful events". */
+static bool is_fault(struct slice key)
+{
+    return slice_ends(key, " Errors") || slice_ends(key, " discards") ||
+           slice_ends(key, " failed events");
+}
+
 /* "Replay Errors: 0" */
 static void put_errors(struct evidence_job *job, size_t i, struct slice key, struct slice value)
 {
@@ -42,9 +50,9 @@ static void put_errors(struct evidence_job *job, size_t i, struct slice key, str
     value = slice_trim(value);
     fact_name("nvlink", key, "", name);
     put_number(job, i, name, value, "");
-    if (slice_uint(value, &count) && count > 0)
-        put_finding(job, i, RULE_NVLINK_ERRORS, "%.*s is %.*s", (int)key.len, key.at,
-                    (int)value.len, value.at);
+    if (is_fault(key) && slice_uint(value, &count) && count > 0)
+        put_past(job, i, RULE_NVLINK_ERRORS, "%.*s is %.*s", (int)key.len, key.at, (int)value.len,
+                 value.at);
 }
 
 static void put_link(struct evidence_job *job, size_t i, struct slice said)

@@ -148,8 +148,8 @@ static void read_record(struct evidence_job *job, struct json_part *part, const 
         for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
             if (strcmp(name, faults[i].name) == 0 && json_is_integer(value) &&
                 json_integer_value(value) > 0)
-                put_finding(job, line, faults[i].rule, "%s is %lld", name,
-                            (long long)json_integer_value(value));
+                put_past(job, line, faults[i].rule, "%s is %lld", name,
+                         (long long)json_integer_value(value));
         }
     }
     judge_link(job, line, record);

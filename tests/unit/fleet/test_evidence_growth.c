@@ -8,11 +8,29 @@
 #define STAT "$ ethtool -S eth0\nNIC statistics:\n"
 #define RDMA "$ rdma statistic show link mlx5_0/1\nlink mlx5_0/1 "
 
+#define NVLINK "$ nvidia-smi nvlink -e\nGPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: "
+#define UFM(count)                                                                                 \
+    "[{\"port_guid\": \"0x1\", \"port_num\": 1, \"Infiniband_SymbolErrors_u_Errors\": " count "}]" \
+    "\n"
+
 static const struct {
     const char *text, *rule, *subject;
     int severity; /* NONE = no such finding */
     const char *message;
 } cases[] = {
+    /* Links between GPUs, since the driver was loaded. */
+    {NVLINK "CRC Errors: 17\n", "nvlink-errors", "gpu 0 link 0", FINDING_INFO, "nobody knows"},
+    {NVLINK "CRC Errors: 17\n" NVLINK "CRC Errors: 19\n", "nvlink-errors", "gpu 0 link 0",
+     FINDING_WARNING, "grew by 2, from 17 to 19"},
+    {NVLINK "CRC Errors: 17\n" NVLINK "CRC Errors: 17\n", "nvlink-errors", "gpu 0 link 0",
+     FINDING_INFO, "did not grow"},
+    {NVLINK "FEC Errors - 0: 87362\n" NVLINK "FEC Errors - 0: 97362\n", "nvlink-errors", NULL, NONE,
+     NULL},
+    {NVLINK "Link recovery successful events: 2\n", "nvlink-errors", NULL, NONE, NULL},
+    /* What UFM reads from a port. */
+    {UFM("5"), "ufm-link-errors", "port 0x1/1", FINDING_INFO, "nobody knows"},
+    {UFM("5") UFM("8"), "ufm-link-errors", "port 0x1/1", FINDING_WARNING, "grew by 3"},
+    {UFM("5") UFM("5"), "ufm-link-errors", "port 0x1/1", FINDING_INFO, "did not grow"},
     /* Damaged frames. */
     {STAT "rx_crc_errors_phy: 7\n", "fcs-errors", "netdev eth0", FINDING_WARNING, "nobody knows"},
     {STAT "rx_crc_errors_phy: 0\n", "fcs-errors", NULL, NONE, NULL},
