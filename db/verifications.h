@@ -15,7 +15,7 @@ struct db_verification {
     const char *verdict;
     int64_t revision;
     const char *head;   /* canonical JSON */
-    const char *counts; /* the same: how many tests are how */
+    const char *counts; /* the same: how many tests are how, and "nodes": of how many */
     int64_t created_us, updated_us;
 };
 typedef bool db_verification_fn(void *arg, const struct db_verification *row);

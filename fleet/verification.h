@@ -129,6 +129,8 @@ int verification_place(const struct verification_test *test, const char *node);
 /* A report of the member at `place`; false = it is no news. Grades the test with the last one. */
 bool verification_report(struct verification *verification, size_t index, int place,
                          const struct verify_report *report, const struct verification_now *now);
+/* Different nodes that have a part in a test, over or not; -1 = no memory. */
+int verification_count_nodes(const struct verification *verification);
 /* Whether it uses the node in a test that is not over. */
 bool verification_has_node(const struct verification *verification, const char *node);
 /* The task of the member; place < verify_tasks_of(). */

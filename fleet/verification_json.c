@@ -39,6 +39,16 @@ int64_t verification_test_value(const struct verification_test *test)
     return test->figures.values[verify_graded_figure(test->kind)];
 }
 
+int verification_count_nodes(const struct verification *v)
+{
+    OWN(json) json_t *seen = json_object();
+    for (size_t i = 0; i < v->test_count; i++)
+        for (int k = 0; k < v->tests[i].member_count; k++)
+            if (json_object_set_new(seen, v->tests[i].members[k].member.node, json_true()) != 0)
+                return -1;
+    return (int)json_object_size(seen);
+}
+
 void verification_test_key(const struct verification *v, size_t index,
                            char out[VERIFICATION_KEY_SIZE])
 {
@@ -276,6 +286,17 @@ static bool write_last(json_t *object, const struct verification_test *test)
     return write_member(object, "last", json_incref(shown));
 }
 
+/* Of a test that was not measured nothing was held against anything. */
+static bool write_limit(json_t *object, const struct verification_test *test)
+{
+    bool below;
+    int64_t limit = verify_limit(test->kind, &test->device, &test->figures, &below);
+    if (limit < 0 || verification_test_value(test) < 0)
+        return true;
+    return write_member(object, "limit", json_integer(limit)) &&
+           write_member(object, "limit_is", json_string(below ? "below" : "at-least"));
+}
+
 static json_t *show_test(const struct verification *v, size_t index)
 {
     const struct verification_test *test = &v->tests[index];
@@ -290,7 +311,7 @@ static json_t *show_test(const struct verification *v, size_t index)
         !write_member(object, "measure",
                       json_string(verify_figure_names[verify_graded_figure(test->kind)])) ||
         (value >= 0 && !write_member(object, "value", json_integer(value))) ||
-        !write_time(object, "started", test->started_us) ||
+        !write_limit(object, test) || !write_time(object, "started", test->started_us) ||
         !write_time(object, "ended", test->ended_us) || !write_last(object, test))
         return NULL;
     return GIVE(object);

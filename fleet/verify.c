@@ -227,6 +227,14 @@ static int64_t limit_of(const struct threshold *t, const struct verify_class *de
     return device->speed_bps <= 0 ? -1 : device->speed_bps / 10000 * t->limit;
 }
 
+int64_t verify_limit(enum verify_kind kind, const struct verify_class *device,
+                     const struct verify_figures *figures, bool *out_below)
+{
+    const struct threshold *t = &thresholds[kind];
+    *out_below = t->law == BELOW;
+    return t->hardware && device->software ? -1 : limit_of(t, device, figures);
+}
+
 enum verify_verdict verify_grade(enum verify_kind kind, const struct verify_class *device,
                                  const struct verify_figures *figures, char why[VERIFY_WHY_SIZE])
 {

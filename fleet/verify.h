@@ -125,6 +125,10 @@ struct verify_class {
 
 /* The figure that a kind is graded by, and compared with its last one by. */
 enum verify_figure verify_graded_figure(enum verify_kind kind);
+/* What that figure is held against, in its unit: it is to be below it, or at least it. -1 = no
+ * limit is for such a device, or it is not known. */
+int64_t verify_limit(enum verify_kind kind, const struct verify_class *device,
+                     const struct verify_figures *figures, bool *out_below);
 /* Says in `why` which number was held against which limit, or why none was. Never PASS without a
  * known figure; a software device is held against no limit of hardware. */
 enum verify_verdict verify_grade(enum verify_kind kind, const struct verify_class *device,

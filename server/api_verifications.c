@@ -294,6 +294,9 @@ static bool on_row(void *arg, const struct db_verification *row)
     if (strcmp(row->verdict, verify_verdict_names[VERIFY_OPEN]) != 0)
         json_object_set_new(item, "verdict", json_string(row->verdict));
     json_object_set(item, "kinds", json_object_get(head, "kinds"));
+    if (json_object_get(counts, "nodes") != NULL)
+        json_object_set(item, "nodes", json_object_get(counts, "nodes"));
+    json_object_del(counts, "nodes"); /* stored beside those of tests */
     json_object_set(item, "counts", counts);
     json_object_set(item, "author", json_object_get(head, "author"));
     if (json_object_get(head, "message") != NULL)

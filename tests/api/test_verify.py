@@ -84,6 +84,7 @@ def a_pair_is_measured_graded_and_compared(tap, server):
     test = seen["tests"][0]
     tap.equal((seen["state"], seen["verdict"], test["verdict"], test["value"], "last" in test),
               ("done", "pass", "pass", 1000, False), "below its limit it passes; it is the first")
+    tap.equal((test["limit"], test["limit_is"]), (1200, "below"), "the limit is told")
     tap.equal([n.task().status for n in nodes], [204, 204], "and no task is left")
     order(server, "send_lat")
     measure(nodes, {"latency_p50_ns": 1250})
@@ -97,6 +98,7 @@ def a_pair_is_measured_graded_and_compared(tap, server):
     listed = must(server.get(ALL + "?page_size=2"), 200).json
     tap.equal(([i["id"] for i in listed["items"]], [i["verdict"] for i in listed["items"]]),
               (["v-3", "v-2"], ["pass", "fail"]), "they are listed, the newest first")
+    tap.equal([(i["nodes"], "nodes" in i["counts"]) for i in listed["items"]], [(2, False)] * 2, "with how many nodes")
     events = must(server.get("/v1/events?kinds=verification.*&page_size=100"), 200).json["items"]
     tap.equal([e["body"]["state"] for e in events if e["subject"] == "verification/v-1"],
               ["running", "running", "done"], "each step is an event")
@@ -113,6 +115,7 @@ def software_is_not_graded(tap, server):
     tests = {t["kind"]: t for t in seen["tests"]}
     tap.equal([(tests[k]["verdict"], tests[k]["why"]) for k in ("send_lat", "write_bw", "allreduce")],
               [("not-applicable", SOFT)] * 3, "a software device is held against no limit of hardware")
+    tap.equal(("limit" in tests["send_lat"], tests["mesh"].get("limit_is")), (False, "at-least"), "no limit is for them")
     tap.equal((tests["mesh"]["verdict"], tests["send_lat"]["value"], seen["verdict"]), ("pass", 90000, "pass"),
               "its figures stay, and its mesh is graded")
 

@@ -51,6 +51,25 @@ static void a_software_device_is_held_against_no_limit_of_hardware(void **state)
     }
 }
 
+static void limits_are_told_with_their_side(void **state)
+{
+    (void)state;
+    struct verify_figures figures;
+    const struct verify_class dark = {.software = false, .speed_bps = -1};
+    bool below = false;
+    verify_figures_init(&figures);
+    assert_int_equal(verify_limit(VERIFY_SEND_LAT, &hardware, &figures, &below), 1200);
+    assert_true(below);
+    assert_int_equal(verify_limit(VERIFY_READ_BW, &hardware, &figures, &below), 98000000000);
+    assert_false(below);
+    assert_int_equal(verify_limit(VERIFY_READ_BW, &dark, &figures, &below), -1);
+    assert_int_equal(verify_limit(VERIFY_SEND_LAT, &software, &figures, &below), -1);
+    assert_int_equal(verify_limit(VERIFY_MESH, &software, &figures, &below), -1);
+    figures.values[VERIFY_ASKED] = 3;
+    assert_int_equal(verify_limit(VERIFY_MESH, &software, &figures, &below), 3);
+    assert_false(below);
+}
+
 static void what_is_not_known_is_no_pass(void **state)
 {
     (void)state;
@@ -186,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_limit_has_two_sides),
         cmocka_unit_test(a_software_device_is_held_against_no_limit_of_hardware),
+        cmocka_unit_test(limits_are_told_with_their_side),
         cmocka_unit_test(what_is_not_known_is_no_pass),
         cmocka_unit_test(all_peers_of_a_mesh_are_to_answer_also_software_ones),
         cmocka_unit_test(a_task_comes_back_as_it_went),
