@@ -27,6 +27,10 @@ PLACES = (
     ("RunbookRun/properties/likely/items/properties/strength", "strength"),
     ("CampaignState", "campaign"),
     ("CampaignDeviceState", "device"),
+    ("VerificationState", "verification"),
+    ("VerifyVerdict", "verify"),
+    ("VerificationTest/properties/state", "verify"),
+    ("VerifyKind", "verifyKind"),
     ("CampaignWaves/items/properties/state", "wave"),
 )
 

@@ -45,10 +45,11 @@ async function seed() {
   });
   if (!image.ok) throw new Error(`the image: ${image.status} ${await image.text()}`);
   const campaign = (await must("POST", "/v1/firmware/campaigns", { image: (await image.json()).id, all: true })).id;
+  const verification = (await must("POST", "/v1/verifications", { kinds: ["send_lat", "mesh"], all: true, message: "after the cables were changed" })).id;
   const incident = await until(async () => (await call("GET", "/v1/incidents?state=open")).json.items[0]?.id, "an incident of n9");
   await must("POST", "/v1/health/reports", { version: 1, kind: "upload", source: "cablecheck 2.1", time: "2026-01-02T03:04:05Z", grade: "warning", new: [{ rule: "fcs-errors", subject: "n1", severity: "warning", message: "12 frames" }] });
   await until(async () => (await call("GET", "/v1/nodes/n1")).json.generation_applied > 0, "a plan on n1");
-  return { node: "n1", tenant: "vision", job: "nlp_job", incident: String(incident), runbook: "packet-loss", report: "current", rollout, campaign };
+  return { node: "n1", tenant: "vision", job: "nlp_job", incident: String(incident), runbook: "packet-loss", report: "current", rollout, campaign, verification };
 }
 
 /** Until the page has its heading and nothing on it is still being read. */
