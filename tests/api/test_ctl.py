@@ -176,7 +176,8 @@ def an_ended_prompt_leaves_the_terminal_as_it_was(tap, server):
     for end in (signal.SIGINT, signal.SIGTERM):
         master, slave = pty.openpty()
         child = subprocess.Popen([ctl.program, "login", "--user", "somebody"], env=ctl.env, stdin=slave,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's & ignores it
         prompt = child.stderr.read1(200)
         tap.ok(b": " in prompt and not termios.tcgetattr(slave)[3] & termios.ECHO, "the password asked for is not shown",
                prompt)
