@@ -41,19 +41,11 @@ static json_t *make_row(const json_t *campaign)
                      steered_text(campaign, "problem"));
 }
 
-static enum exit_code print_row(struct context *context, const json_t *campaign)
-{
-    static const struct view view = {"id",
-                                     {{"ID", "id", false, false},
-                                      {"STATE", "state", false, true},
-                                      {"DEVICES", "devices", false, false},
-                                      {"PROBLEM", "problem", false, false}}};
-    if (context_is_json(context))
-        return view_show_json(context, campaign);
-    OWN(json) json_t *row = make_row(campaign);
-    OWN(json) json_t *items = json_pack("[O]", row);
-    return view_show(context, &view, items);
-}
+static const struct view rows_view = {"id",
+                                      {{"ID", "id", false, false},
+                                       {"STATE", "state", false, true},
+                                       {"DEVICES", "devices", false, false},
+                                       {"PROBLEM", "problem", false, false}}};
 
 /* What an operator can do now. */
 static void print_next(struct context *context, const json_t *campaign)
@@ -85,8 +77,9 @@ static enum exit_code print_waves(struct context *context, const json_t *campaig
                                       {"ENDED", "ended", true, false}}};
     if (context_is_json(context))
         return view_show_json(context, campaign);
-    enum exit_code code =
-        context->output == OUTPUT_TABLE ? print_row(context, campaign) : EXIT_DONE;
+    enum exit_code code = context->output == OUTPUT_TABLE
+                              ? steered_row(context, campaign, &rows_view, make_row)
+                              : EXIT_DONE;
     if (context->output == OUTPUT_TABLE &&
         strcmp(steered_text(campaign, "window"), "closed") == 0) {
         fputs("  its next window opens ", context->out);
@@ -125,23 +118,14 @@ static enum exit_code print_preview(struct context *context, const json_t *previ
     return code;
 }
 
-static bool same_row(const json_t *before, const json_t *now)
-{
-    if (before == NULL)
-        return false;
-    OWN(json) json_t *old = make_row(before);
-    OWN(json) json_t *new = make_row(now);
-    return json_equal(old, new);
-}
-
 static const struct steered campaigns = {
     .what = "campaign",
     .kind = "campaigns",
     .list = "/v1/firmware/campaigns",
     .one = ONE,
-    .row = print_row,
+    .view = &rows_view,
+    .make_row = make_row,
     .preview = print_preview,
-    .same_row = same_row,
     .next = print_next,
     .at_end = print_next,
     .ends = {{"done", EXIT_DONE}, {"halted", EXIT_REFUSED}, {"cancelled", EXIT_REFUSED}},

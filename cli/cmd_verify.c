@@ -42,19 +42,11 @@ static json_t *make_row(const json_t *verification)
                      steered_text(verification, "verdict"), "tests", tests);
 }
 
-static enum exit_code print_row(struct context *context, const json_t *verification)
-{
-    static const struct view view = {"id",
-                                     {{"ID", "id", false, false},
-                                      {"STATE", "state", false, true},
-                                      {"VERDICT", "verdict", false, true},
-                                      {"TESTS", "tests", false, false}}};
-    if (context_is_json(context))
-        return view_show_json(context, verification);
-    OWN(json) json_t *row = make_row(verification);
-    OWN(json) json_t *items = json_pack("[O]", row);
-    return view_show(context, &view, items);
-}
+static const struct view rows_view = {"id",
+                                      {{"ID", "id", false, false},
+                                       {"STATE", "state", false, true},
+                                       {"VERDICT", "verdict", false, true},
+                                       {"TESTS", "tests", false, false}}};
 
 static json_t *join_members(const json_t *test)
 {
@@ -107,8 +99,9 @@ static enum exit_code print_tests(struct context *context, const json_t *verific
         json_object_set_new(row, "change", tell_change(test));
         json_array_append_new(rows, row);
     }
-    enum exit_code code =
-        context->output == OUTPUT_TABLE ? print_row(context, verification) : EXIT_DONE;
+    enum exit_code code = context->output == OUTPUT_TABLE
+                              ? steered_row(context, verification, &rows_view, make_row)
+                              : EXIT_DONE;
     return code != EXIT_DONE ? code : view_show(context, &view, rows);
 }
 
@@ -123,15 +116,6 @@ static void print_next(struct context *context, const json_t *verification)
     fputc('\n', context->err);
 }
 
-static bool same_row(const json_t *before, const json_t *now)
-{
-    if (before == NULL)
-        return false;
-    OWN(json) json_t *old = make_row(before);
-    OWN(json) json_t *new = make_row(now);
-    return json_equal(old, new);
-}
-
 static bool went_well(const json_t *verification)
 {
     const char *verdict = steered_text(verification, "verdict");
@@ -143,9 +127,9 @@ static const struct steered verifications = {
     .kind = "verifications",
     .list = "/v1/verifications",
     .one = ONE,
-    .row = print_row,
+    .view = &rows_view,
+    .make_row = make_row,
     .preview = print_tests,
-    .same_row = same_row,
     .next = print_next,
     .ends = {{"done", EXIT_DONE}, {"cancelled", EXIT_REFUSED}},
     .went_well = went_well,

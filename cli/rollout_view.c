@@ -12,12 +12,12 @@
 
 #define CELL_MAX 512
 
-static const struct view rows_view = {"id",
-                                      {{"ID", "id", false, false},
-                                       {"STATE", "state", false, true},
-                                       {"WAVE", "wave", false, false},
-                                       {"NODES", "nodes", false, false},
-                                       {"PROBLEM", "problem", false, false}}};
+const struct view rollout_rows_view = {"id",
+                                       {{"ID", "id", false, false},
+                                        {"STATE", "state", false, true},
+                                        {"WAVE", "wave", false, false},
+                                        {"NODES", "nodes", false, false},
+                                        {"PROBLEM", "problem", false, false}}};
 static const struct view waves_view = {"wave",
                                        {{"WAVE", "wave", true, false},
                                         {"STATE", "state", false, true},
@@ -67,7 +67,7 @@ static void open_wave(const json_t *rollout, char out[CELL_MAX])
         snprintf(out, CELL_MAX, "%zu of %zu", at < count ? at + 1 : count, count);
 }
 
-static json_t *make_row(const json_t *rollout)
+json_t *rollout_make_row(const json_t *rollout)
 {
     char nodes[CELL_MAX], wave[CELL_MAX];
     count_nodes(rollout, nodes);
@@ -149,25 +149,6 @@ enum exit_code rollout_print_preview(struct context *context, const json_t *prev
     if (context_is_json(context))
         return view_show_json(context, preview);
     return view_show(context, &preview_view, json_object_get(preview, "waves"));
-}
-
-enum exit_code rollout_print_row(struct context *context, const json_t *rollout)
-{
-    if (context_is_json(context))
-        return view_show_json(context, rollout);
-    OWN(json) json_t *row = make_row(rollout);
-    OWN(json) json_t *items = json_pack("[O]", row);
-    return view_show(context, &rows_view, items);
-}
-
-bool rollout_same_row(const json_t *before, const json_t *now)
-{
-    if (before == NULL)
-        return false;
-    OWN(json) json_t *old = make_row(before);
-    OWN(json) json_t *new = make_row(now);
-    return json_equal(old, new) &&
-           json_equal(json_object_get(before, "waves"), json_object_get(now, "waves"));
 }
 
 void rollout_print_next(struct context *context, const json_t *rollout)

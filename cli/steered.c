@@ -19,6 +19,16 @@ const char *steered_text(const json_t *thing, const char *key)
     return text != NULL ? text : "";
 }
 
+enum exit_code steered_row(struct context *context, const json_t *thing, const struct view *view,
+                           json_t *(*make_row)(const json_t *thing))
+{
+    if (context_is_json(context))
+        return view_show_json(context, thing);
+    OWN(json) json_t *row = make_row(thing);
+    OWN(json) json_t *items = json_pack("[O]", row);
+    return view_show(context, view, items);
+}
+
 enum exit_code steered_list(struct context *context, const struct steered *steered,
                             const struct arguments *arguments)
 {
@@ -93,9 +103,20 @@ static bool is_over(const struct steered *steered, const json_t *thing, enum exi
     return end->state != NULL;
 }
 
+static bool same_row(const struct steered *steered, const json_t *before, const json_t *now)
+{
+    if (before == NULL)
+        return false;
+    OWN(json) json_t *old = steered->make_row(before);
+    OWN(json) json_t *new = steered->make_row(now);
+    return json_equal(old, new) &&
+           (steered->also == NULL || json_equal(json_object_get(before, steered->also),
+                                                json_object_get(now, steered->also)));
+}
+
 static void show_step(struct context *context, const struct steered *steered, const json_t *thing)
 {
-    steered->row(context, thing);
+    steered_row(context, thing, steered->view, steered->make_row);
     context->headings = false;
     fflush(context->out);
     if (steered->after_row != NULL)
@@ -118,7 +139,7 @@ enum exit_code steered_watch(struct context *context, const struct steered *stee
         if (reply.printed ||
             (code != EXIT_DONE && (code != EXIT_UNREACHABLE || failures == WATCH_FAILURES_MAX)))
             return code;
-        if (code == EXIT_DONE && !steered->same_row(before, reply.json)) {
+        if (code == EXIT_DONE && !same_row(steered, before, reply.json)) {
             show_step(context, steered, reply.json);
             json_decref(before);
             before = json_incref(reply.json);

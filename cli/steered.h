@@ -9,15 +9,17 @@
 
 #include "cli/arguments.h"
 #include "cli/context.h"
+#include "cli/view.h"
 
 struct steered {
     const char *what;       /* for people, and the parameter of the address: "rollout" */
     const char *kind;       /* of `get`: "rollouts" */
     const char *list, *one; /* path templates */
-    enum exit_code (*row)(struct context *context, const json_t *thing);
+    /* Its row while it goes on. A watch shows it when it, or the member `also`, is another one. */
+    const struct view *view;
+    json_t *(*make_row)(const json_t *thing);                                 /* NULL: no memory */
+    const char *also;                                                         /* NULL = none */
     enum exit_code (*preview)(struct context *context, const json_t *answer); /* of a dry run */
-    /* Whether the two have the same row; `before` may be NULL. */
-    bool (*same_row)(const json_t *before, const json_t *now);
     /* What can be done now, on the error stream, in tables alone. */
     void (*next)(struct context *context, const json_t *thing);
     /* A watch: what follows each row, and the last one; NULL = nothing. */
@@ -35,6 +37,9 @@ struct steered {
 /* A member's text; "" = it has none. */
 const char *steered_text(const json_t *thing, const char *key);
 
+/* One row; in the JSON forms the thing itself. */
+enum exit_code steered_row(struct context *context, const json_t *thing, const struct view *view,
+                           json_t *(*make_row)(const json_t *thing));
 /* Its list, as `get` prints it. */
 enum exit_code steered_list(struct context *context, const struct steered *steered,
                             const struct arguments *arguments);
