@@ -3,6 +3,8 @@
  */
 #include "fleet/evidence/counter.h"
 
+#include <string.h>
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -49,4 +51,33 @@ bool counter_find(struct slice name, struct counter *out)
     }
     *out = (struct counter){.unit = "", .prio = -1, .queue = -1};
     return false;
+}
+
+enum counter_class counter_class_in(const char *kind, const char *name)
+{
+    static const struct {
+        const char *kind, *start, *end;
+        enum counter_class class;
+    } counts[] = {
+        {"nvidia-smi-nvlink", "nvlink_", "_errors", COUNTER_NVLINK},
+        {"nvidia-smi-nvlink", "nvlink_", "_discards", COUNTER_NVLINK},
+        {"nvidia-smi-nvlink", "nvlink_", "_failed_events", COUNTER_NVLINK},
+        {"ufm", "Infiniband_LinkDowned", "", COUNTER_UFM_DOWN},
+        {"ufm", "Infiniband_SymbolErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_LinkRecovers", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_RcvErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_RcvRemotePhysErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_LinkIntegrityErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_ExcBufOverrunErrors", "", COUNTER_UFM_ERROR},
+        {"ufm", "Infiniband_XmtDiscards", "", COUNTER_UFM_ERROR},
+    };
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        bool whole = counts[i].end[0] == '\0';
+        if (strcmp(kind, counts[i].kind) == 0 &&
+            (whole ? strcmp(name, counts[i].start) == 0
+                   : slice_starts(slice_of(name), counts[i].start) &&
+                         slice_ends(slice_of(name), counts[i].end)))
+            return counts[i].class;
+    }
+    return COUNTER_PLAIN;
 }

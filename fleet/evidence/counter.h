@@ -55,3 +55,6 @@ extern const size_t counter_row_count;
 
 /* True when the name is listed; *out is always set. */
 bool counter_find(struct slice name, struct counter *out);
+/* Of a count that only one kind of output has, and the table does not: what its name means there.
+ * COUNTER_PLAIN = it tells of no fault. */
+enum counter_class counter_class_in(const char *kind, const char *name);

@@ -76,36 +76,6 @@ static bool are_packets(const char *name)
     return false;
 }
 
-/* Counts that only one kind of output has, so that the table of counters does not. */
-static enum counter_class class_in(const char *kind, const char *name)
-{
-    static const struct {
-        const char *kind, *start, *end;
-        enum counter_class class;
-    } counts[] = {
-        {"nvidia-smi-nvlink", "nvlink_", "_errors", COUNTER_NVLINK},
-        {"nvidia-smi-nvlink", "nvlink_", "_discards", COUNTER_NVLINK},
-        {"nvidia-smi-nvlink", "nvlink_", "_failed_events", COUNTER_NVLINK},
-        {"ufm", "Infiniband_LinkDowned", "", COUNTER_UFM_DOWN},
-        {"ufm", "Infiniband_SymbolErrors", "", COUNTER_UFM_ERROR},
-        {"ufm", "Infiniband_LinkRecovers", "", COUNTER_UFM_ERROR},
-        {"ufm", "Infiniband_RcvErrors", "", COUNTER_UFM_ERROR},
-        {"ufm", "Infiniband_RcvRemotePhysErrors", "", COUNTER_UFM_ERROR},
-        {"ufm", "Infiniband_LinkIntegrityErrors", "", COUNTER_UFM_ERROR},
-        {"ufm", "Infiniband_ExcBufOverrunErrors", "", COUNTER_UFM_ERROR},
-        {"ufm", "Infiniband_XmtDiscards", "", COUNTER_UFM_ERROR},
-    };
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        bool whole = counts[i].end[0] == '\0';
-        if (strcmp(kind, counts[i].kind) == 0 &&
-            (whole ? strcmp(name, counts[i].start) == 0
-                   : slice_starts(slice_of(name), counts[i].start) &&
-                         slice_ends(slice_of(name), counts[i].end)))
-            return counts[i].class;
-    }
-    return COUNTER_PLAIN;
-}
-
 static bool sample_of(const struct evidence *e, const struct evidence_fact *fact,
                       struct sample *out)
 {
@@ -117,7 +87,7 @@ static bool sample_of(const struct evidence *e, const struct evidence_fact *fact
     out->is_packets = are_packets(fact->name);
     out->kind = e->sections[fact->section].kind;
     bool listed = counter_find(slice_of(own), &counter);
-    out->class = listed ? counter.class : class_in(out->kind, own);
+    out->class = listed ? counter.class : counter_class_in(out->kind, own);
     if (!listed && !out->is_packets && out->class == COUNTER_PLAIN)
         return false;
     out->fact = fact;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "fleet/evidence/common.h"
+#include "fleet/evidence/counter.h"
 #include "fleet/evidence/gpu_name.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules_logs.h"
@@ -34,15 +35,7 @@ static bool begins(const struct evidence_job *job, size_t i)
     return gpu_row(job_line(job, i), &number) && link_row(job_line(job, i + 1), &number, &rest);
 }
 
-/* Of what is counted: faults, but not "FEC Errors - 0", how many blocks had so many wrong symbols,
- * nor "Link recovery successful events". */
-static bool is_fault(struct slice key)
-{
-    return slice_ends(key, " Errors") || slice_ends(key, " discards") ||
-           slice_ends(key, " failed events");
-}
-
-/* "Replay Errors: 0" */
+/* "Replay Errors: 0"; but "FEC Errors - 0" is how many blocks had so many wrong symbols. */
 static void put_errors(struct evidence_job *job, size_t i, struct slice key, struct slice value)
 {
     char name[EVIDENCE_NAME_MAX];
@@ -50,7 +43,8 @@ static void put_errors(struct evidence_job *job, size_t i, struct slice key, str
     value = slice_trim(value);
     fact_name("nvlink", key, "", name);
     put_number(job, i, name, value, "");
-    if (is_fault(key) && slice_uint(value, &count) && count > 0)
+    if (counter_class_in("nvidia-smi-nvlink", name) == COUNTER_NVLINK &&
+        slice_uint(value, &count) && count > 0)
         put_past(job, i, RULE_NVLINK_ERRORS, "%.*s is %.*s", (int)key.len, key.at, (int)value.len,
                  value.at);
 }

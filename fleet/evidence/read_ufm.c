@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "fleet/evidence/common.h"
+#include "fleet/evidence/counter.h"
 #include "fleet/evidence/json_part.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules_logs.h"
@@ -42,20 +43,6 @@ static const char *split_unit(const char *key, char *name, size_t size)
         name[len] = '\0';
     return unit;
 }
-
-/* Counters that tell of a cable. */
-static const struct {
-    const char *name, *rule;
-} faults[] = {
-    {"Infiniband_LinkDowned", RULE_UFM_LINK_DOWN},
-    {"Infiniband_SymbolErrors", RULE_UFM_LINK_ERRORS},
-    {"Infiniband_LinkRecovers", RULE_UFM_LINK_ERRORS},
-    {"Infiniband_RcvErrors", RULE_UFM_LINK_ERRORS},
-    {"Infiniband_RcvRemotePhysErrors", RULE_UFM_LINK_ERRORS},
-    {"Infiniband_LinkIntegrityErrors", RULE_UFM_LINK_ERRORS},
-    {"Infiniband_ExcBufOverrunErrors", RULE_UFM_LINK_ERRORS},
-    {"Infiniband_XmtDiscards", RULE_UFM_LINK_ERRORS},
-};
 
 static void set_port(struct evidence_job *job, const json_t *record)
 {
@@ -145,12 +132,11 @@ static void read_record(struct evidence_job *job, struct json_part *part, const 
             put_text(job, line, name, slice_of(json_string_value(value)));
         else
             json_part_put(job, line, name, value, unit);
-        for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-            if (strcmp(name, faults[i].name) == 0 && json_is_integer(value) &&
-                json_integer_value(value) > 0)
-                put_past(job, line, faults[i].rule, "%s is %lld", name,
-                         (long long)json_integer_value(value));
-        }
+        enum counter_class class = counter_class_in("ufm", name);
+        if (class != COUNTER_PLAIN && json_is_integer(value) && json_integer_value(value) > 0)
+            put_past(job, line,
+                     class == COUNTER_UFM_DOWN ? RULE_UFM_LINK_DOWN : RULE_UFM_LINK_ERRORS,
+                     "%s is %lld", name, (long long)json_integer_value(value));
     }
     judge_link(job, line, record);
     judge_alarm(job, line, record);
