@@ -80,6 +80,7 @@ struct verification {
     int64_t created_us, updated_us;
     struct verification_test *tests; /* owned */
     size_t test_count;
+    int node_count; /* different nodes that have a part in a test: verification_count_nodes() */
 };
 void verification_free(struct verification *verification);
 OWN_DEFINE(verification, struct verification *, verification_free)
@@ -129,8 +130,9 @@ int verification_place(const struct verification_test *test, const char *node);
 /* A report of the member at `place`; false = it is no news. Grades the test with the last one. */
 bool verification_report(struct verification *verification, size_t index, int place,
                          const struct verify_report *report, const struct verification_now *now);
-/* Different nodes that have a part in a test, over or not; -1 = no memory. */
-int verification_count_nodes(const struct verification *verification);
+/* Sets node_count, once all tests are there. */
+ERR_MUST_CHECK enum err_code verification_count_nodes(struct verification *verification,
+                                                      struct err *err);
 /* Whether it uses the node in a test that is not over. */
 bool verification_has_node(const struct verification *verification, const char *node);
 /* The task of the member; place < verify_tasks_of(). */

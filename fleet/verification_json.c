@@ -39,14 +39,15 @@ int64_t verification_test_value(const struct verification_test *test)
     return test->figures.values[verify_graded_figure(test->kind)];
 }
 
-int verification_count_nodes(const struct verification *v)
+enum err_code verification_count_nodes(struct verification *v, struct err *err)
 {
     OWN(json) json_t *seen = json_object();
     for (size_t i = 0; i < v->test_count; i++)
         for (int k = 0; k < v->tests[i].member_count; k++)
             if (json_object_set_new(seen, v->tests[i].members[k].member.node, json_true()) != 0)
-                return -1;
-    return (int)json_object_size(seen);
+                return err_nomem(err);
+    v->node_count = (int)json_object_size(seen);
+    return ERR_OK;
 }
 
 void verification_test_key(const struct verification *v, size_t index,

@@ -332,6 +332,8 @@ enum err_code verification_make(const struct view *view, const json_t *document,
                              ? err_nomem(&own)
                              : make(&plan, view, document, &own);
     free(plan.ends);
+    if (code == ERR_OK)
+        code = verification_count_nodes(v, &own);
     if (code == ERR_OK) {
         v->settings = *settings;
         *out = GIVE(v);

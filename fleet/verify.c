@@ -240,7 +240,9 @@ enum verify_verdict verify_grade(enum verify_kind kind, const struct verify_clas
 {
     const struct threshold *t = &thresholds[kind];
     const char *name = verify_figure_names[t->figure];
-    int64_t value = figures->values[t->figure], limit = limit_of(t, device, figures);
+    bool below;
+    int64_t value = figures->values[t->figure];
+    int64_t limit = verify_limit(kind, device, figures, &below);
     if (value < 0) {
         snprintf(why, VERIFY_WHY_SIZE, "%s is not known", name);
         return VERIFY_UNKNOWN;
@@ -255,8 +257,8 @@ enum verify_verdict verify_grade(enum verify_kind kind, const struct verify_clas
                                : "the speed of the link is not known: there is no limit");
         return VERIFY_UNKNOWN;
     }
-    bool good = t->law == BELOW ? value < limit : value >= limit;
+    bool good = below ? value < limit : value >= limit;
     snprintf(why, VERIFY_WHY_SIZE, "%s %" PRId64 ", %s %" PRId64, name, value,
-             t->law == BELOW ? "to be below" : "to be at least", limit);
+             below ? "to be below" : "to be at least", limit);
     return good ? VERIFY_PASS : VERIFY_FAIL;
 }

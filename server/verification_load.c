@@ -72,6 +72,8 @@ enum err_code verification_load(struct db_ro *ro, int64_t number,
         code = verification_test_each(ro, number, on_test, &loading, err);
     if (code == ERR_OK)
         code = loading.code;
+    if (code == ERR_OK)
+        code = verification_count_nodes(v, err);
     if (code != ERR_OK)
         return err_context(err, "the store's verification v-%lld", (long long)number);
     *out = GIVE(v);

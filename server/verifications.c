@@ -164,9 +164,8 @@ static enum err_code store_head(struct verification_change *change, struct db_tx
     OWN(json) json_t *head = verification_head_to_json(v);
     OWN(str) char *text = head == NULL ? NULL : json_canonical(head, NULL);
     OWN(json) json_t *numbers = json_deep_copy(json_object_get(shown, "counts"));
-    int nodes = verification_count_nodes(v);
-    if (text == NULL || nodes < 0 || numbers == NULL ||
-        json_object_set_new(numbers, "nodes", json_integer(nodes)) != 0)
+    if (text == NULL || numbers == NULL ||
+        json_object_set_new(numbers, "nodes", json_integer(v->node_count)) != 0)
         return err_nomem(err);
     OWN(str) char *counts = json_canonical(numbers, NULL);
     if (counts == NULL)
