@@ -11,6 +11,7 @@
 #include "base/http_client.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #define LOG_STEPS_MAX 8 /* steps with a problem, or of drift, that get a line of their own */
 
@@ -179,8 +180,8 @@ void agent_tell(struct agent *agent, struct outcome *outcome, bool retried)
     if (outcome->state == NULL)
         return;
     /* A bad one is owed again: its end is shown. */
-    bool equal = strcmp(now.observed, now.digest) == 0;
-    memcpy(agent->shown, equal ? now.digest : "", equal ? sizeof(agent->shown) : 1);
+    text_copy(agent->shown, sizeof(agent->shown),
+              strcmp(now.observed, now.digest) == 0 ? now.digest : "");
     json_decref(agent->owed_state);
     agent->owed_state = json_incref(outcome->state);
     agent_tell_owed_state(agent);

@@ -300,8 +300,8 @@ void http_transfer_response(struct http_transfer *transfer, CURLcode result,
                 HTTP_CLIENT_BODY_MAX);
     else if (transfer->nomem)
         err_nomem(&out->err);
-    else if (result ==
-             CURLE_OUT_OF_MEMORY) /* curl says so of a header line that is too long, too */
+    /* curl says so of a header line that is too long, too. */
+    else if (result == CURLE_OUT_OF_MEMORY)
         err_set(&out->err, ERR_UNAVAILABLE,
                 "%s: a line of the answer's head is too long, or memory ran out", transfer->what);
     else

@@ -82,8 +82,7 @@ enum err_code sim_flash_fault(struct sim_flash *flash, const char *text, struct 
              !read_number(text, "slow-", SIM_FLASH_SLOW_MAX_MS, &faults->step_ms))
         code = err_set(err, ERR_INVALID,
                        "'flash:%.64s' is no fault of a flash: fail-PERCENT, slow-MS, psid, "
-                       "dead-link, stuck, unstuck, no-activate, users, "
-                       "no-users or ignore",
+                       "dead-link, stuck, unstuck, no-activate, users, no-users or ignore",
                        text);
     pthread_mutex_unlock(&flash->lock);
     return code;

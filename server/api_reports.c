@@ -52,8 +52,7 @@ static const char *why_missing(const struct report *report)
     if (report->part == REPORT_INVENTORY)
         return "the node has not reported what it is made of yet: is its agent running?";
     return "the node has told no state yet: its agent tells it at the next of its checks, about "
-           "one "
-           "a minute, once the node follows a plan and every receipt is told: is its agent "
+           "one a minute, once the node follows a plan and every receipt is told: is its agent "
            "running?";
 }
 

@@ -198,16 +198,23 @@ static bool is_flashing(const struct flash_site *site)
     return site->report_count > 0 && last(site)->phase == FLASH_FLASHING && last(site)->percent > 0;
 }
 
+/* Queue pairs stay: "flash:no-users" ends it. */
+static struct flash_task begin_drain(struct flash_site *site)
+{
+    fault(site, "flash:users");
+    struct flash_task task = make_task("t1");
+    task.drain_timeout_s = 3600;
+    assert_true(give(site, &task));
+    assert_true(until(site, is_draining));
+    return task;
+}
+
 static void it_can_be_cancelled_until_the_write_begins(void **state)
 {
     (void)state;
     struct flash_site site;
     site_open(&site);
-    fault(&site, "flash:users");
-    struct flash_task task = make_task("t1");
-    task.drain_timeout_s = 3600;
-    assert_true(give(&site, &task));
-    assert_true(until(&site, is_draining));
+    struct flash_task task = begin_drain(&site);
     task.cancelled = true;
     assert_true(give(&site, &task));
     assert_string_equal(site.known, "t1~cancelled");
@@ -224,11 +231,7 @@ static void an_image_that_changed_during_the_drain_is_never_written(void **state
     (void)state;
     struct flash_site site;
     site_open(&site);
-    fault(&site, "flash:users");
-    struct flash_task task = make_task("t1");
-    task.drain_timeout_s = 3600;
-    assert_true(give(&site, &task));
-    assert_true(until(&site, is_draining));
+    (void)begin_drain(&site);
     site_put_image(&site, "sim-firmware 6.6.6 " SIM_PSID "\n");
     fault(&site, "flash:no-users");
     const struct flash_report *end = run_to_end(&site);
