@@ -49,7 +49,8 @@ OWN_DEFINE(http_client, struct http_client *, http_client_free)
 
 /* Starts a request; done runs on the loop's thread, once, never inside this call; the response
  * lives until it returns. done may start and cancel requests and free the client. *out_id may be
- * NULL. ERR_INVALID: a malformed method, URL or header. */
+ * NULL. ERR_INVALID: a malformed method, URL or header, or a file of TLS that is no regular one;
+ * ERR_NOT_FOUND, ERR_DENIED, ERR_IO: one that cannot be opened. */
 ERR_MUST_CHECK enum err_code http_client_start(struct http_client *client,
                                                const struct http_request *request,
                                                http_done_fn *done, void *arg, uint64_t *out_id,

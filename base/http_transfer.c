@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #define DEADLINE_DEFAULT_NS (30 * NS_PER_S)
@@ -133,6 +135,22 @@ static enum err_code check_request(const struct http_request *request, struct er
     return ERR_OK;
 }
 
+/* libcurl opens what it is given as it is: a pipe would hold the whole process, and of a missing
+ * one it says no name. */
+static enum err_code check_files(const struct http_request *request, struct err *err)
+{
+    const char *const paths[] = {request->ca_file, request->cert_file, request->key_file};
+    enum err_code code = ERR_OK;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]) && code == ERR_OK; i++) {
+        int fd = -1;
+        if (paths[i] != NULL)
+            code = file_open_regular(paths[i], &fd, err);
+        if (fd >= 0)
+            close(fd);
+    }
+    return code;
+}
+
 static bool add_header(struct http_transfer *transfer, const char *name, const char *value)
 {
     OWN(str) char *line = NULL;
@@ -254,11 +272,15 @@ enum err_code http_transfer_init(struct http_transfer *transfer, CURL *easy,
     if (easy == NULL)
         return err_nomem(err);
     enum err_code code = check_request(request, err);
+    if (code == ERR_OK)
+        code = check_files(request, err);
     if (code != ERR_OK)
         return code;
     /* Without a query: it may name things that do not belong into a log. */
     snprintf(transfer->what, sizeof(transfer->what), "%s %.*s", request->method,
              (int)strcspn(request->url, "?#"), request->url);
+    snprintf(transfer->ca_file, sizeof(transfer->ca_file), "%s",
+             request->ca_file != NULL ? request->ca_file : "");
     CURLcode rc = set_common(transfer, request->deadline_ns);
     if (rc == CURLE_OK)
         rc = curl_easy_setopt(easy, CURLOPT_URL, request->url);
@@ -304,6 +326,9 @@ void http_transfer_response(struct http_transfer *transfer, CURLcode result,
     else if (result == CURLE_OUT_OF_MEMORY)
         err_set(&out->err, ERR_UNAVAILABLE,
                 "%s: a line of the answer's head is too long, or memory ran out", transfer->what);
+    else if (result == CURLE_SSL_CACERT_BADFILE && transfer->ca_file[0] != '\0')
+        err_set(&out->err, ERR_UNAVAILABLE, "%s: %s holds no certificates that can be read",
+                transfer->what, transfer->ca_file);
     else
         err_set(&out->err, ERR_UNAVAILABLE, "%s: %s", transfer->what,
                 transfer->curl_error[0] != '\0' ? transfer->curl_error

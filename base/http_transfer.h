@@ -22,6 +22,7 @@ struct http_transfer {
     bool too_big, nomem;
     char etag[HTTP_ETAG_MAX];
     char what[HTTP_WHAT_MAX];
+    char ca_file[256]; /* for messages; cut when longer; "" = none */
     char curl_error[CURL_ERROR_SIZE];
 };
 

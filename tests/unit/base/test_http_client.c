@@ -484,7 +484,13 @@ static void blocking_call_gives_status_and_body(void **state)
     assert_fails(http_call(&get, &status, &body, &len, &err), ERR_INVALID);
     get = (struct http_request){
         .method = "GET", .url = "https://127.0.0.1:1/", .ca_file = "/nonexistent/ca.pem"};
-    assert_fails(http_call(&get, &status, &body, &len, &err), ERR_UNAVAILABLE);
+    assert_fails(http_call(&get, &status, &body, &len, &err), ERR_NOT_FOUND);
+    assert_contains(err.text, "/nonexistent/ca.pem");
+    get.ca_file = "/dev/zero"; /* without an end: not given to libcurl */
+    assert_fails(http_call(&get, &status, &body, &len, &err), ERR_INVALID);
+    get.ca_file = "/dev/null";
+    get.cert_file = get.key_file = "/dev/null";
+    assert_fails(http_call(&get, &status, &body, &len, &err), ERR_INVALID);
 }
 
 #define CLIENT(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
