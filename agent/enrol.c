@@ -138,8 +138,11 @@ static enum err_code spend(const struct enrol_config *config, const char *key_pe
     size_t body_len, len;
     long status;
     enum err_code code = enrol_ca_path(config->state_dir, config->server_ca, ca_path, err);
-    if (code == ERR_OK)
-        code = x509_request_new(key_pem, config->node, &csr, err);
+    if (code == ERR_OK && x509_request_new(key_pem, config->node, &csr, err) != ERR_OK)
+        code = err_context(err,
+                           "%s/enrol.key is of no use (when it is removed, a new one is made; a "
+                           "token that was used with it needs another)",
+                           config->state_dir);
     if (code != ERR_OK)
         return code;
     document = json_pack("{ss, ss}", "join_token", config->token, "csr", csr);
@@ -170,6 +173,28 @@ static bool was_spent(const struct enrol_config *config, const char *hash)
            strcmp(spent, hash) == 0;
 }
 
+/* What would keep the certificate from being kept is found before the token is spent for it. */
+static enum err_code can_keep(const struct enrol_config *config, struct err *err)
+{
+    char path[KEEP_PATH_MAX];
+    struct stat st;
+    enum err_code code = keep_path(config->state_dir, "joined", path, err);
+    if (code == ERR_OK && lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(err, ERR_INVALID, "%s is a folder: remove it", path);
+    return code;
+}
+
+/* The token brought a certificate once that is here and cannot be used; it brings no other. */
+static enum err_code say_spoiled(const struct enrol_config *config, const struct err *why,
+                                 struct err *err)
+{
+    return err_set(err, ERR_INVALID,
+                   "node %s: the join token was used already and its certificate is spoiled: %s; "
+                   "put the file back, or start with a new join_token of POST "
+                   "/v1/nodes/%s/join-token",
+                   config->node, why->text, config->node);
+}
+
 static enum err_code keep(const struct enrol_config *config, const char *hash, const char *key_pem,
                           const char *cert_pem, struct identity *out, struct err *err)
 {
@@ -193,10 +218,17 @@ enum err_code enrol_join(const struct enrol_config *config, struct identity *out
     if (code != ERR_OK)
         return code;
     bytes_digest(config->token, strlen(config->token), hash);
-    if (was_spent(config, hash) &&
-        identity_load(config->state_dir, config->node, out, NULL) == ERR_OK)
-        return ERR_OK;
-    code = get_key(config->state_dir, &key_pem, err);
+    if (was_spent(config, hash)) {
+        struct err why = ERR_INIT;
+        code = identity_load(config->state_dir, config->node, out, &why);
+        if (code != ERR_OK && code != ERR_NOT_FOUND)
+            return say_spoiled(config, &why, err);
+        if (code == ERR_OK)
+            return code;
+    }
+    code = can_keep(config, err);
+    if (code == ERR_OK)
+        code = get_key(config->state_dir, &key_pem, err);
     if (code == ERR_OK)
         code = get_authority(config, pin, err);
     if (code == ERR_OK)

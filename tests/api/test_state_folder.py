@@ -15,7 +15,8 @@ import time
 from lib import CALL_S, FABRIC, POLICY, must, run
 
 FILES = ("plan.json", "confirm.json", "receipt.json", "origin.json", "budget.json", "journal.json", "flash.json",
-         "telemetry", "telemetry/00000000000000000001", "flash", "flash/i1.bin", "flash/i1.part")
+         "telemetry", "telemetry/00000000000000000001", "flash", "flash/i1.bin", "flash/i1.part",
+         "ca.crt", "identity-1.pem", "enrol.key", "joined")  # test_tls looks at the last four in use
 GOOD = r"generation \d+ (applied|unchanged|drift)"
 APPLIED = r"generation \d+ applied"
 BEGUN = r"flash task|driver of|rebooted now"

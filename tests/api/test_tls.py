@@ -16,6 +16,7 @@ import threading
 import time
 
 from lib import (CALL_S, START_S, Answer, Server, Tap, arguments, finish, inventory, must)
+from test_state_folder import SPOILED, remove
 
 
 class TlsServer(Server):
@@ -271,6 +272,86 @@ def a_crash_while_joining_is_repaired(tap, server):
     node.start("--join", token)
     tap.ok(node.ends() == 1 and "unknown, used or expired" in node.text(),
            "who lost the key does not", node.text())
+
+
+def says(node, *words):
+    """The log since the last start; None while a word is missing."""
+    text = node.text()[node.mark:]
+    return text if all(word in text for word in words) else None
+
+
+def again(node, *options):
+    node.mark = len(node.text())
+    return node.start(*options)
+
+
+def spoiled_credentials_are_named(tap, server):
+    node = new_node(server, "n1")
+    node.stop()
+    keep, wrong = node.state + "-kept", []
+    shutil.copytree(node.state, keep)
+    token = server.join("n1")  # not spent by anything here
+
+    def fresh():
+        remove(node.state)
+        shutil.copytree(keep, node.state)
+
+    whats = [w for w in SPOILED if w != "another node's"]
+    for what in [w for w in whats if w != "a name twice"]:
+        fresh()
+        SPOILED[what](os.path.join(node.state, "ca.crt"))
+        again(node)
+        named = until(lambda: says(node, "ca.crt"))
+        code = node.stop()
+        if not named or code != 0:
+            wrong.append(("ca.crt", what, code, node.text()[node.mark:]))
+    for what in whats:
+        fresh()
+        SPOILED[what](os.path.join(node.state, "identity-1.pem"))
+        good = what == "a name twice"  # what stands behind a certificate does not matter
+        again(node)
+        named = until(lambda: says(node, "generation" if good else "identity-1.pem"))
+        code = node.stop() if good else node.ends()
+        if not named or code != (0 if good else 1):
+            wrong.append(("identity-1.pem", what, code, node.text()[node.mark:]))
+    tap.ok(not wrong, "a spoiled certificate or authority is named, and holds nothing up",
+           "\n".join(map(str, wrong[:5])))
+    wrong = []
+    for name in ("enrol.key", "joined", "ca.crt"):
+        for what in whats:
+            fresh()
+            remove(os.path.join(node.state, "identity-1.pem"))
+            SPOILED[what](os.path.join(node.state, name))
+            before = len(certificates(server, "n1"))
+            again(node, "--join", token)
+            done = until(lambda: node.proc.poll() is not None or says(node, "enrolled at"))
+            enrolled = says(node, "enrolled at")
+            code = node.stop()
+            if enrolled:
+                token = server.join("n1")
+            if not done or code != (0 if enrolled else 1) or not (enrolled or says(node, name)):
+                wrong.append((name, what, code, before, node.text()[node.mark:]))
+    tap.ok(not wrong, "an agent that joins over such files does, or names the one that is in its way",
+           "\n".join(map(str, wrong[:5])))
+    tap.status(server.call("POST", "/v1/agent/enrol", {"join_token": token, "csr": server.tool("request", "x")},
+                           token=None), 201, "what ended in an error spent no token")
+
+
+def a_spoiled_certificate_is_not_asked_for_again(tap, server):
+    must(server.put("/v1/nodes/n1", {}), 201)
+    token = server.join("n1")
+    node = Node(server, "n1").start("--join", token)
+    tap.ok(until(node.reported), "an agent joins", node.text())
+    node.stop()
+    SPOILED["noise"](node.identity())
+    have = certificates(server, "n1")
+    again(node, "--join", token)
+    tap.ok(node.ends() == 1 and says(node, "identity-1.pem", "was used already", "new join_token"),
+           "with its spent token and a spoiled certificate it names the file and the way on", node.text())
+    tap.equal(certificates(server, "n1"), have, "and asked the server for nothing")
+    again(node, "--join", server.join("n1"))
+    tap.ok(until(lambda: says(node, "enrolled at")), "that way is one", node.text())
+    tap.equal(node.stop(), 0, "it ends as told")
 
 
 def certificates_are_judged(tap, server):
@@ -591,7 +672,8 @@ def main():
     for test in (an_agent_joins, a_node_that_starts_before_its_server_waits,
                  join_tokens_are_for_one_key, guessing_is_slowed_down,
                  the_agent_knows_its_server,
-                 a_crash_while_joining_is_repaired, certificates_are_judged,
+                 a_crash_while_joining_is_repaired, spoiled_credentials_are_named,
+                 a_spoiled_certificate_is_not_asked_for_again, certificates_are_judged,
                  revocation_holds_at_once, certificates_are_renewed, plain_is_kept_out,
                  the_own_certificate_is_replaced, browsers_are_told_to_stay_with_tls,
                  strange_handshakes_hold_nobody_up):
