@@ -138,6 +138,12 @@ static enum err_code judge_bytes(const struct taking *taking, struct err *err)
     return ERR_OK;
 }
 
+/* A file of the way to the server is away, or is not one: the image can be had when it is back. */
+static bool is_of_the_way(enum err_code code)
+{
+    return code == ERR_NOT_FOUND || code == ERR_DENIED || code == ERR_INVALID || code == ERR_IO;
+}
+
 static enum err_code ask(struct taking *taking, struct err *err)
 {
     const struct link_image *from = taking->fetch->from;
@@ -159,6 +165,8 @@ static enum err_code ask(struct taking *taking, struct err *err)
     };
     struct http_answer answer = {0};
     enum err_code code = http_exchange(&exchange, &answer, err);
+    if (is_of_the_way(code))
+        code = err->code = ERR_UNAVAILABLE;
     long status = answer.status;
     http_answer_release(&answer);
     if (code == ERR_OK && status == 416) { /* what is there is not of this image */

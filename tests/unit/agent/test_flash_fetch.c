@@ -332,6 +332,25 @@ static void what_is_no_file_is_not_waited_for(void **state)
     fetch_close(&site);
 }
 
+static void a_way_without_its_files_is_tried_again(void **state)
+{
+    (void)state;
+    static const char *const away[] = {"/nonexistent/ca.crt", "/dev/null"};
+    struct site site;
+    struct err err = ERR_INIT;
+    OPEN(&site, {.status = 200});
+    for (size_t i = 0; i < sizeof(away) / sizeof(away[0]); i++) {
+        site.from.ca_file = strdup(away[i]);
+        assert_fails(fetch(&site, &err), ERR_UNAVAILABLE);
+        assert_contains(err.text, away[i]);
+        free(site.from.ca_file);
+        site.from.ca_file = NULL;
+    }
+    assert_int_equal(site.server.asked, 0);
+    assert_ok(fetch(&site, &err));
+    fetch_close(&site);
+}
+
 static void old_images_are_swept(void **state)
 {
     (void)state;
@@ -365,6 +384,7 @@ int main(void)
         cmocka_unit_test(an_image_that_does_not_fit_is_not_begun),
         cmocka_unit_test(a_link_in_the_place_of_the_file_is_not_followed),
         cmocka_unit_test(what_is_no_file_is_not_waited_for),
+        cmocka_unit_test(a_way_without_its_files_is_tried_again),
         cmocka_unit_test(old_images_are_swept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
