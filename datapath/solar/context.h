@@ -71,6 +71,7 @@ struct solar_context {
      */
     struct solar_qp *ack_first, *kick_first;
     int64_t next_ns;       /* when timers have something to do */
+    int64_t refused_ns;    /* when another version was refused last; 0 = never */
     int64_t spin_ns;       /* how long the next look is, at most config.spin_ns */
     int64_t round_ns;      /* when the round under way began */
     double absent_ns;      /* the longest of late that something had come before it was read */

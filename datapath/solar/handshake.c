@@ -5,7 +5,8 @@
  *   accept:  IDLE -> LISTENING - HELLO, answered by WELCOME -> WELCOMING - READY -> OPEN
  *                        ^------------- no READY in time ---------'      or any genuine packet
  *
- * What a stranger can make this side do: one HMAC a datagram. What one who recorded a HELLO can:
+ * What a stranger can make this side do: one HMAC a datagram, and a refusal as long as the HELLO of
+ * another version that it answers, one in REFUSE_NS. What one who recorded a HELLO can:
  * one WELCOME each, and one accepting queue pair taken for WELCOME_NS at most; a HELLO that comes
  * when none is free takes one that has waited for TAKE_AFTER_NS, so that they cannot lock others
  * out.
@@ -22,6 +23,7 @@ _Static_assert(HELLO_SIZE <= UDP_HEAD_MAX, "a handshake is one head");
 #define AGAIN_FIRST_NS INT64_C(20000000)
 #define AGAIN_MAX_NS   INT64_C(500000000)
 #define WELCOME_NS     INT64_C(2000000000)
+#define REFUSE_NS      INT64_C(1000000)
 #define TAKE_AFTER_NS  INT64_C(500000000) /* a READY takes a round trip and a process that runs */
 
 static void fail_nonce(struct solar_qp *qp)
@@ -193,22 +195,52 @@ static void on_ready(struct solar_qp *qp, const struct hello *h, int64_t now_ns)
         qp->context->stats.replayed++;
 }
 
+/* One of another version: who asks is told; who is told keeps it for its text. */
+static void on_other_version(struct solar_context *context, const struct udp_arrived *arrived,
+                             int64_t now_ns)
+{
+    uint8_t refusal[HELLO_SIZE];
+    context->stats.other_version++;
+    for (int i = 1; i <= context->qp_top; i++) {
+        struct solar_qp *qp = context->qps[i];
+        int version;
+        if (qp != NULL && qp->state == QP_ASKING && udp_address_is(&qp->peer, arrived->from) &&
+            hello_is_refused(arrived->data, arrived->len, qp->hello.nonce_initiator, &version))
+            qp->refused_version = version;
+    }
+    bool may = context->refused_ns == 0 || now_ns - context->refused_ns >= REFUSE_NS;
+    if (!may || !hello_refuse(arrived->data, arrived->len, refusal))
+        return;
+    struct udp *udp = context->udp;
+    if (!udp_has_room(udp))
+        udp_flush(udp);
+    if (!udp_has_room(udp))
+        return;
+    context->refused_ns = now_ns;
+    memcpy(udp_head(udp), refusal, HELLO_SIZE);
+    struct udp_packet packet = {.to = arrived->from, .head_len = HELLO_SIZE};
+    udp_put(udp, &packet);
+}
+
 void handshake_on_packet(struct solar_context *context, const struct udp_arrived *arrived,
                          int64_t now_ns)
 {
     uint32_t label;
     uint64_t epoch;
     struct hello h;
-    if (hello_peek(arrived->data, arrived->len, &label, &epoch, NULL) != ERR_OK) {
+    enum err_code code = hello_peek(arrived->data, arrived->len, &label, &epoch, NULL);
+    if (code == ERR_UNSUPPORTED)
+        on_other_version(context, arrived, now_ns);
+    else if (code != ERR_OK)
         context->stats.malformed++;
+    if (code != ERR_OK)
         return;
-    }
     const struct job_key *key = context_key(context, label, epoch);
     if (key == NULL) {
         context->stats.unknown++;
         return;
     }
-    enum err_code code = hello_open(key->key, arrived->data, arrived->len, &h, NULL);
+    code = hello_open(key->key, arrived->data, arrived->len, &h, NULL);
     if (code != ERR_OK) {
         *(code == ERR_DENIED ? &context->stats.forged : &context->stats.malformed) += 1;
         return;
@@ -226,6 +258,21 @@ void handshake_on_packet(struct solar_context *context, const struct udp_arrived
         on_ready(qp, &h, now_ns);
 }
 
+static void fail_unanswered(struct solar_qp *qp)
+{
+    char text[UDP_ADDRESS_TEXT];
+    udp_address_format(&qp->peer, text);
+    if (qp->refused_version >= 0)
+        qp_fail_with(qp, ERR_UNSUPPORTED,
+                     "%s speaks version %d of the transport, this is version %d; upgrade the older",
+                     text, qp->refused_version, WIRE_VERSION);
+    else
+        qp_fail_with(qp, ERR_UNAVAILABLE,
+                     "%s does not answer; is a queue pair accepting there under label %u and "
+                     "epoch %llu with the same key?",
+                     text, qp->config.label, (unsigned long long)qp->config.epoch);
+}
+
 void handshake_on_tick(struct solar_qp *qp, int64_t now_ns)
 {
     if (qp->state != QP_ASKING && qp->state != QP_WELCOMING)
@@ -235,12 +282,7 @@ void handshake_on_tick(struct solar_qp *qp, int64_t now_ns)
         return;
     }
     if (now_ns >= qp->open_deadline_ns) {
-        char text[UDP_ADDRESS_TEXT];
-        udp_address_format(&qp->peer, text);
-        qp_fail_with(qp, ERR_UNAVAILABLE,
-                     "%s does not answer; is a queue pair accepting there under label %u and "
-                     "epoch %llu with the same key, and is it of the same version?",
-                     text, qp->config.label, (unsigned long long)qp->config.epoch);
+        fail_unanswered(qp);
         return;
     }
     if (now_ns < qp->hello_ns)
@@ -300,6 +342,7 @@ enum err_code solar_qp_connect(struct solar_qp *qp, const char *address, uint16_
         return err_set_errno(err, ERR_IO, errno, "random bytes");
     int64_t now_ns = context_now_ns();
     qp->initiator = true;
+    qp->refused_version = -1;
     qp->state = QP_ASKING;
     qp->open_deadline_ns = now_ns + timeout_ns;
     qp->hello_wait_ns = AGAIN_FIRST_NS;

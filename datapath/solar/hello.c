@@ -8,13 +8,14 @@
 
 #include "datapath/solar/bytes.h"
 
-#define OFFSET_OF_TAG (HELLO_SIZE - MAC_SIZE)
-#define F_COVER       1
-#define KEYS_WORDS    "stellar solar keys"
+#define OFFSET_OF_TAG   (HELLO_SIZE - MAC_SIZE)
+#define OFFSET_OF_NONCE 24
+#define F_COVER         1
+#define KEYS_WORDS      "stellar solar keys"
 
 bool hello_is(const uint8_t *data, size_t len)
 {
-    return len == HELLO_SIZE && (data[0] & 31) >= HELLO_ASK && (data[0] & 31) <= HELLO_READY;
+    return len == HELLO_SIZE && (data[0] & 31) >= HELLO_ASK && (data[0] & 31) <= HELLO_REFUSE;
 }
 
 enum err_code hello_peek(const uint8_t *data, size_t len, uint32_t *out_label, uint64_t *out_epoch,
@@ -27,6 +28,8 @@ enum err_code hello_peek(const uint8_t *data, size_t len, uint32_t *out_label, u
                        "the other side speaks version %d of the transport, this one %d; upgrade "
                        "the older",
                        data[0] >> 5, WIRE_VERSION);
+    if ((data[0] & 31) == HELLO_REFUSE)
+        return err_set(err, ERR_INVALID, "no handshake: a refusal by the same version");
     *out_label = (uint32_t)bytes_get(data + 4, 4);
     *out_epoch = bytes_get(data + 16, 8);
     return ERR_OK;
@@ -74,8 +77,8 @@ enum err_code hello_open(const unsigned char job_key[MAC_KEY_SIZE], const uint8_
     h.qp_to = (uint16_t)bytes_get(data + 8, 2);
     h.qp_from = (uint16_t)bytes_get(data + 10, 2);
     h.payload_max = (uint16_t)bytes_get(data + 12, 2);
-    memcpy(h.nonce_initiator, data + 24, HELLO_NONCE_SIZE);
-    memcpy(h.nonce_responder, data + 40, HELLO_NONCE_SIZE);
+    memcpy(h.nonce_initiator, data + OFFSET_OF_NONCE, HELLO_NONCE_SIZE);
+    memcpy(h.nonce_responder, data + OFFSET_OF_NONCE + HELLO_NONCE_SIZE, HELLO_NONCE_SIZE);
     h.credit_bytes = bytes_get(data + 56, 8);
     if (check(&h, err) != ERR_OK)
         return ERR_INVALID;
@@ -86,7 +89,7 @@ enum err_code hello_open(const unsigned char job_key[MAC_KEY_SIZE], const uint8_
 void hello_seal(const unsigned char job_key[MAC_KEY_SIZE], const struct hello *h,
                 uint8_t out[HELLO_SIZE])
 {
-    assert(check(h, NULL) == ERR_OK);
+    assert(h->type != HELLO_REFUSE && check(h, NULL) == ERR_OK);
     uint8_t *p = bytes_put(out, (uint64_t)(WIRE_VERSION << 5 | (int)h->type), 1);
     p = bytes_put(p, h->cover ? F_COVER : 0, 1);
     p = bytes_put(p, h->paths, 1);
@@ -113,6 +116,26 @@ bool hello_answers(const struct hello *answer, const struct hello *mine)
         return same;
     return same && memcmp(answer->nonce_responder, mine->nonce_responder, HELLO_NONCE_SIZE) == 0 &&
            answer->qp_from == mine->qp_to;
+}
+
+bool hello_refuse(const uint8_t *data, size_t len, uint8_t out[HELLO_SIZE])
+{
+    if (!hello_is(data, len) || (data[0] & 31) != HELLO_ASK || data[0] >> 5 == WIRE_VERSION)
+        return false;
+    memset(out, 0, HELLO_SIZE);
+    out[0] = WIRE_VERSION << 5 | HELLO_REFUSE;
+    memcpy(out + OFFSET_OF_NONCE, data + OFFSET_OF_NONCE, HELLO_NONCE_SIZE);
+    return true;
+}
+
+bool hello_is_refused(const uint8_t *data, size_t len, const uint8_t nonce[HELLO_NONCE_SIZE],
+                      int *out_version)
+{
+    if (!hello_is(data, len) || (data[0] & 31) != HELLO_REFUSE || data[0] >> 5 == WIRE_VERSION ||
+        memcmp(data + OFFSET_OF_NONCE, nonce, HELLO_NONCE_SIZE) != 0)
+        return false;
+    *out_version = data[0] >> 5;
+    return true;
 }
 
 void hello_keys(const unsigned char job_key[MAC_KEY_SIZE], const struct hello *h,

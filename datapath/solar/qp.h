@@ -75,7 +75,8 @@ struct solar_qp {
     struct udp_address peer;
     struct hello hello; /* ours, the last */
     bool initiator;
-    bool any_epoch; /* accepts under each key of the label that the context has */
+    int refused_version; /* of the peer, as it says; -1 = it does not */
+    bool any_epoch;      /* accepts under each key of the label that the context has */
     int64_t hello_ns, hello_wait_ns, open_deadline_ns;
     struct wire_keys keys_out, keys_in;
     uint16_t peer_number;

@@ -190,7 +190,8 @@ SOLAR_API ERR_MUST_CHECK enum err_code solar_qp_connect(struct solar_qp *qp, con
                                                         uint16_t port, int64_t timeout_ns,
                                                         struct err *err);
 SOLAR_API ERR_MUST_CHECK enum err_code solar_qp_accept(struct solar_qp *qp, struct err *err);
-/* Makes progress until it is open. ERR_UNAVAILABLE = not within timeout_ns, or it failed so. */
+/* Makes progress until it is open. ERR_UNAVAILABLE = not within timeout_ns, or it failed so;
+ * ERR_UNSUPPORTED = it failed, and the peer said that it speaks another version. */
 SOLAR_API ERR_MUST_CHECK enum err_code solar_qp_wait(struct solar_qp *qp, int64_t timeout_ns,
                                                      struct err *err);
 SOLAR_API enum solar_state solar_qp_state(const struct solar_qp *qp);
@@ -233,10 +234,11 @@ SOLAR_API void solar_qp_stats(const struct solar_qp *qp, struct solar_qp_stats *
 
 struct solar_stats {
     /* Of what arrived and was not taken. */
-    uint64_t forged;    /* the tag is wrong */
-    uint64_t replayed;  /* control packets seen before */
-    uint64_t malformed; /* no packet, or of another version */
-    uint64_t unknown;   /* no such queue pair, or no key of the label and epoch */
+    uint64_t forged;        /* the tag is wrong */
+    uint64_t replayed;      /* control packets seen before */
+    uint64_t malformed;     /* no packet */
+    uint64_t other_version; /* handshakes and refusals of another version of the transport */
+    uint64_t unknown;       /* no such queue pair, or no key of the label and epoch */
     uint64_t mislabeled;
     /* User space only: what the kernel copies between sockets and memory is not counted. */
     uint64_t placed_bytes;              /* payload that the kernel wrote where it belongs */

@@ -84,6 +84,11 @@ enum err_code udp_address_parse(const char *text, uint16_t port, struct udp_addr
     return ERR_OK;
 }
 
+bool udp_address_is(const struct udp_address *a, const struct udp_address *b)
+{
+    return a->len == b->len && memcmp(&a->u, &b->u, a->len) == 0;
+}
+
 void udp_address_format(const struct udp_address *a, char out[UDP_ADDRESS_TEXT])
 {
     char host[INET6_ADDRSTRLEN] = "?";
@@ -262,17 +267,12 @@ uint8_t *udp_head(struct udp *u)
     return u->heads[u->packets];
 }
 
-static bool is_same_peer(const struct udp_address *a, const struct udp_address *b)
-{
-    return a->len == b->len && memcmp(&a->u, &b->u, a->len) == 0;
-}
-
 static bool joins(const struct udp *u, const struct group *g, const struct udp_packet *p,
                   size_t bytes)
 {
     return u->segments && !g->closed && g->path == p->path && g->dscp == p->dscp &&
            bytes <= g->segment && g->packets < UDP_BURST_PACKETS &&
-           g->bytes + bytes <= UDP_BURST_BYTES && is_same_peer(&g->to, p->to);
+           g->bytes + bytes <= UDP_BURST_BYTES && udp_address_is(&g->to, p->to);
 }
 
 void udp_put(struct udp *u, const struct udp_packet *p)

@@ -42,6 +42,7 @@ struct udp_address {
 /* ERR_INVALID = no numeric IPv4 or IPv6 address. */
 ERR_MUST_CHECK enum err_code udp_address_parse(const char *text, uint16_t port,
                                                struct udp_address *out, struct err *err);
+bool udp_address_is(const struct udp_address *a, const struct udp_address *b);
 /* "[::1]:80" */
 #define UDP_ADDRESS_TEXT 64
 void udp_address_format(const struct udp_address *address, char out[UDP_ADDRESS_TEXT]);

@@ -41,7 +41,7 @@
 #include "base/err.h"
 #include "base/mac.h"
 
-#define WIRE_VERSION      1
+#define WIRE_VERSION      2 /* 1 had no wire_start.away */
 #define WIRE_HEADER_SIZE  32
 #define WIRE_START_SIZE   12
 #define WIRE_ACK_SIZE     52

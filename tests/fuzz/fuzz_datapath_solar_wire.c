@@ -62,6 +62,12 @@ static void check_packet(const uint8_t *data, size_t len)
 static void check_hello(const uint8_t *data, size_t len)
 {
     struct hello h;
+    uint8_t refusal[HELLO_SIZE], none[HELLO_SIZE];
+    int version = WIRE_VERSION;
+    if (hello_refuse(data, len, refusal))
+        must(hello_is(refusal, HELLO_SIZE) && !hello_refuse(refusal, HELLO_SIZE, none));
+    if (hello_is_refused(data, len, refusal + 24, &version))
+        must(version != WIRE_VERSION);
     if (hello_open(job_key, data, len, &h, NULL) != ERR_OK)
         return;
     uint8_t again[HELLO_SIZE];

@@ -40,8 +40,17 @@ says_written "that is linked with the shared library" "$tmp/shared"
 ${CC:-gcc} "$src/tests/lint/solar/user.c" -o "$tmp/static" $(pkg-config --cflags libsolar) \
     "$tmp/lib/libsolar.a" $(pkg-config --libs libsodium) -lm 2>&1 | sed 's/^/# /'
 says_written "that is linked with the archive" "$tmp/static"
-readelf -d "$tmp/shared" | grep -q 'NEEDED.*\[libsolar\.so\.0\]' && say ok "it needs libsolar.so.0" ||
-    say "not ok" "it needs libsolar.so.0"
+# A program that was built before must not be given a library whose structures are others.
+abi=$(sed -n '1s/^soname //p' "$src/tests/lint/solar/abi.txt")
+readelf -d "$tmp/shared" | grep -q "NEEDED.*\\[$abi\\]" && say ok "it needs $abi" || say "not ok" "it needs $abi"
+# shellcheck disable=SC2046
+${CC:-gcc} -Wall -Wextra -Werror "$src/tests/lint/solar/abi.c" -o "$tmp/abi" $(pkg-config --cflags libsolar) 2>&1 |
+    sed 's/^/# /'
+"$tmp/abi" >"$tmp/abi.now"
+sed 1d "$src/tests/lint/solar/abi.txt" | diff - "$tmp/abi.now" >"$tmp/log" && say ok "its structures are those of $abi" || {
+    sed 's/^/# /' "$tmp/log"
+    say "not ok" "its structures are those of $abi: raise SOLAR_ABI in Makefile.in, and tell it in tests/lint/solar/abi.txt"
+}
 
 for library in libsolar.so libsolar.a; do
     dynamic=$([ $library = libsolar.so ] && echo -D)

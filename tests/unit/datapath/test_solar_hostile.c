@@ -181,7 +181,7 @@ static void garbage_costs_only_a_look(void **state)
     check_works(&p, 4);
     struct solar_stats s = stats_of(&p.b);
     assert_true(s.forged > 0 && s.malformed > 0);
-    assert_true(s.forged + s.malformed + s.unknown >= 2500);
+    assert_true(s.forged + s.malformed + s.unknown + s.other_version >= 2500);
     assert_int_equal(solar_qp_state(p.b.qp), SOLAR_OPEN);
     close_pair(&p);
 }
@@ -272,6 +272,154 @@ static void a_handshake_that_was_recorded_opens_nothing(void **state)
     solar_qp_free(second);
     solar_qp_free(qp);
     free(r.records);
+    close_pair(&p);
+}
+
+/* Versions ------------------------------------------------------------------------------------ */
+
+/* A network in which one end is of another version: its first bytes are changed on their way. */
+struct translation {
+    struct solar_context *context;
+    enum hello_type type;
+    int version, count;
+};
+
+static void translate(void *arg, const struct udp_arrived *arrived)
+{
+    struct translation *t = arg;
+    uint8_t bytes[HELLO_SIZE];
+    struct udp_arrived changed = *arrived;
+    if (!hello_is(arrived->data, arrived->len) || (arrived->data[0] & 31) != (int)t->type) {
+        context_deliver(t->context, arrived);
+        return;
+    }
+    memcpy(bytes, arrived->data, HELLO_SIZE);
+    bytes[0] = (uint8_t)(t->version << 5 | (int)t->type);
+    changed.data = bytes;
+    t->count++;
+    context_deliver(t->context, &changed);
+}
+
+static void set_translation(struct translation *t, struct side *s)
+{
+    t->context = s->context;
+    s->context->filter = translate;
+    s->context->filter_arg = t;
+}
+
+static void another_version_is_told_to_both_ends(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = ERR_INIT;
+    open_pair(&p, &(struct solar_config){.port = 0});
+    struct translation to_b = {.type = HELLO_ASK, .version = 1};
+    struct translation to_a = {.type = HELLO_REFUSE, .version = 7};
+    set_translation(&to_b, &p.b);
+    set_translation(&to_a, &p.a);
+    struct solar_qp *waiting = new_qp(&p.b);
+    assert_ok(solar_qp_accept(waiting, &err));
+    struct solar_qp *qp = connect_more(&p, 100 * MS_NS);
+    assert_int_equal(solar_qp_error(qp)->code, ERR_UNSUPPORTED);
+    assert_contains(solar_qp_error(qp)->text,
+                    "speaks version 7 of the transport, this is version 2");
+    assert_int_equal(waiting->state, QP_LISTENING);
+    assert_true(to_b.count > 0 && to_a.count > 0);
+    assert_int_equal(stats_of(&p.b).other_version, to_b.count);
+    assert_int_equal(stats_of(&p.a).other_version, to_a.count);
+    assert_int_equal(stats_of(&p.b).malformed, 0);
+    solar_qp_free(qp);
+    solar_qp_free(waiting);
+    p.a.context->filter = p.b.context->filter = NULL;
+    check_works(&p, 7); /* what is open stays open */
+    close_pair(&p);
+}
+
+static struct udp_arrived from_port(const uint8_t *bytes, size_t len, uint16_t port,
+                                    struct udp_address *out_from)
+{
+    struct err err = ERR_INIT;
+    assert_ok(udp_address_parse("127.0.0.1", port, out_from, &err));
+    return (struct udp_arrived){.data = bytes, .len = len, .from = out_from};
+}
+
+/* A WELCOME of another version is no question, a refusal neither: two ends never answer each other
+ * without end. */
+static void a_version_is_refused_once_a_millisecond(void **state)
+{
+    (void)state;
+    struct pair p;
+    uint8_t bytes[HELLO_SIZE] = {1 << 5 | HELLO_ASK};
+    char answer[HELLO_SIZE + 1];
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t own_len = sizeof(own);
+    open_pair(&p, &(struct solar_config){.port = 0});
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_true(fd >= 0 && bind(fd, (const struct sockaddr *)&own, sizeof(own)) == 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &own_len), 0);
+    memcpy(bytes + 24, "nonce of asker.", HELLO_NONCE_SIZE);
+    struct udp_address from;
+    struct udp_arrived asked = from_port(bytes, sizeof(bytes), ntohs(own.sin_port), &from);
+    static const struct {
+        int64_t at_ns;
+        uint8_t type;
+        bool answered;
+    } rows[] = {{1000, HELLO_ASK, true},         {1000, HELLO_ASK, false},
+                {1000999, HELLO_ASK, false},     {1001000, HELLO_ASK, true},
+                {9000000, HELLO_WELCOME, false}, {9000000, HELLO_READY, false},
+                {9000000, HELLO_REFUSE, false},  {9000000, HELLO_ASK, true}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bytes[0] = (uint8_t)(1 << 5 | rows[i].type);
+        handshake_on_packet(p.b.context, &asked, rows[i].at_ns);
+        udp_flush(p.b.context->udp);
+        ssize_t n =
+            recv(fd, answer, sizeof(answer), 0); /* loopback: it is there, or was not sent */
+        assert_int_equal(n, rows[i].answered ? HELLO_SIZE : -1);
+        if (rows[i].answered)
+            assert_memory_equal(answer + 24, "nonce of asker.", HELLO_NONCE_SIZE);
+    }
+    assert_int_equal(stats_of(&p.b).other_version, sizeof(rows) / sizeof(rows[0]));
+    close(fd);
+    close_pair(&p);
+}
+
+static void a_refusal_of_a_stranger_is_no_hint(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = ERR_INIT;
+    open_pair(&p, &(struct solar_config){.port = 0});
+    uint16_t port = solar_context_port(p.b.context);
+    struct solar_qp *qp = new_qp(&p.a);
+    assert_ok(solar_qp_connect(qp, "127.0.0.1", port, 20 * MS_NS, &err));
+    uint8_t bytes[HELLO_SIZE] = {1 << 5 | HELLO_REFUSE};
+    struct udp_address from;
+    for (int i = 0; i < 2; i++) { /* without the nonce; from another port */
+        struct udp_arrived refusal =
+            from_port(bytes, sizeof(bytes), (uint16_t)(i == 0 ? port : port ^ 1), &from);
+        context_deliver(p.a.context, &refusal);
+        memcpy(bytes + 24, qp->hello.nonce_initiator, HELLO_NONCE_SIZE);
+        assert_int_equal(qp->refused_version, -1);
+    }
+    while (solar_qp_state(qp) == SOLAR_OPENING)
+        solar_progress(p.a.context, MS_NS);
+    assert_int_equal(solar_qp_error(qp)->code, ERR_UNAVAILABLE);
+    solar_qp_free(qp);
+    /* Even a true hint does not end what may still be answered: an older end may be replaced. */
+    struct solar_qp *waiting = new_qp(&p.b);
+    assert_ok(solar_qp_accept(waiting, &err));
+    qp = new_qp(&p.a);
+    assert_ok(solar_qp_connect(qp, "127.0.0.1", port, LONG_NS, &err));
+    memcpy(bytes + 24, qp->hello.nonce_initiator, HELLO_NONCE_SIZE);
+    struct udp_arrived hint = from_port(bytes, sizeof(bytes), port, &from);
+    context_deliver(p.a.context, &hint);
+    assert_int_equal(qp->refused_version, 1);
+    while (solar_qp_state(qp) == SOLAR_OPENING)
+        both(&p);
+    assert_int_equal(solar_qp_state(qp), SOLAR_OPEN);
+    solar_qp_free(qp);
+    solar_qp_free(waiting);
     close_pair(&p);
 }
 
@@ -444,6 +592,9 @@ int main(void)
         cmocka_unit_test(another_key_opens_nothing),
         cmocka_unit_test(an_epoch_that_is_over_opens_nothing),
         cmocka_unit_test(a_handshake_that_was_recorded_opens_nothing),
+        cmocka_unit_test(another_version_is_told_to_both_ends),
+        cmocka_unit_test(a_version_is_refused_once_a_millisecond),
+        cmocka_unit_test(a_refusal_of_a_stranger_is_no_hint),
         cmocka_unit_test(another_process_is_the_peer_until_it_is_killed),
         cmocka_unit_test(contexts_of_two_threads_share_nothing),
     };

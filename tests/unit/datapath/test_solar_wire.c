@@ -188,7 +188,7 @@ static void what_a_broken_peer_says_is_refused(void **state)
         enum err_code code;
         const char *text;
     } rows[] = {
-        {0, 2 << 5 | WIRE_WRITE, ERR_INVALID, "version 2"},
+        {0, 1 << 5 | WIRE_WRITE, ERR_INVALID, "version 1"},
         {0, WIRE_VERSION << 5, ERR_INVALID, "unknown type 0"},
         {0, WIRE_VERSION << 5 | 31, ERR_INVALID, "unknown type 31"},
         {0, WIRE_VERSION << 5 | WIRE_PROBE, ERR_DENIED, "tag"},
@@ -353,10 +353,37 @@ static void a_handshake_without_the_key_is_refused(void **state)
             fail_msg("bit %zu may be changed", bit);
         bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
-    bytes[0] = (uint8_t)(2 << 5 | HELLO_ASK);
+    bytes[0] = (uint8_t)(1 << 5 | HELLO_ASK);
     assert_fails(hello_open(job_key, bytes, sizeof(bytes), &out, &err), ERR_UNSUPPORTED);
-    assert_contains(err.text, "version 2");
+    assert_contains(err.text, "version 1");
     assert_fails(hello_open(job_key, bytes, sizeof(bytes) - 1, &out, &err), ERR_INVALID);
+}
+
+static void another_version_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct hello a = ask(), out;
+    uint8_t asked[HELLO_SIZE], refusal[HELLO_SIZE];
+    int version = -1;
+    hello_seal(job_key, &a, asked);
+    assert_false(hello_refuse(asked, sizeof(asked), refusal)); /* it is of ours */
+    for (int type = 0; type < 32; type++) {
+        asked[0] = (uint8_t)(1 << 5 | type);
+        assert_int_equal(hello_refuse(asked, sizeof(asked), refusal), type == HELLO_ASK);
+        assert_false(hello_refuse(asked, sizeof(asked) - 1, refusal));
+    }
+    assert_true(hello_is(refusal, sizeof(refusal)));
+    assert_false(hello_refuse(refusal, sizeof(refusal), asked)); /* no refusal of a refusal */
+    assert_fails(hello_open(job_key, refusal, sizeof(refusal), &out, &err), ERR_INVALID);
+    assert_false(hello_is_refused(refusal, sizeof(refusal), a.nonce_initiator, &version));
+    refusal[0] = 7 << 5 | HELLO_REFUSE; /* as one of version 7 makes it */
+    assert_false(hello_is_refused(refusal, sizeof(refusal) - 1, a.nonce_initiator, &version));
+    assert_true(hello_is_refused(refusal, sizeof(refusal), a.nonce_initiator, &version));
+    assert_int_equal(version, 7);
+    assert_fails(hello_open(job_key, refusal, sizeof(refusal), &out, &err), ERR_UNSUPPORTED);
+    a.nonce_initiator[15] ^= 1;
+    assert_false(hello_is_refused(refusal, sizeof(refusal), a.nonce_initiator, &version));
 }
 
 /* Seals bytes that hello_seal() would refuse to make. */
@@ -404,6 +431,7 @@ int main(void)
         cmocka_unit_test(a_handshake_gives_both_sides_the_same_keys),
         cmocka_unit_test(a_recorded_answer_is_none),
         cmocka_unit_test(a_handshake_without_the_key_is_refused),
+        cmocka_unit_test(another_version_is_refused_by_name),
         cmocka_unit_test(a_handshake_out_of_range_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
