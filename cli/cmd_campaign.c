@@ -42,10 +42,10 @@ static json_t *make_row(const json_t *campaign)
 }
 
 static const struct view rows_view = {"id",
-                                      {{"ID", "id", false, false},
-                                       {"STATE", "state", false, true},
-                                       {"DEVICES", "devices", false, false},
-                                       {"PROBLEM", "problem", false, false}}};
+                                      {{"ID", "id", false, false, false},
+                                       {"STATE", "state", false, true, false},
+                                       {"DEVICES", "devices", false, false, false},
+                                       {"PROBLEM", "problem", false, false, false}}};
 
 /* What an operator can do now. */
 static void print_next(struct context *context, const json_t *campaign)
@@ -71,10 +71,10 @@ static void print_next(struct context *context, const json_t *campaign)
 static enum exit_code print_waves(struct context *context, const json_t *campaign)
 {
     static const struct view view = {"wave",
-                                     {{"WAVE", "wave", true, false},
-                                      {"STATE", "state", false, true},
-                                      {"DEVICES", "devices", true, false},
-                                      {"ENDED", "ended", true, false}}};
+                                     {{"WAVE", "wave", true, false, false},
+                                      {"STATE", "state", false, true, false},
+                                      {"DEVICES", "devices", true, false, false},
+                                      {"ENDED", "ended", true, false, false}}};
     if (context_is_json(context))
         return view_show_json(context, campaign);
     enum exit_code code = context->output == OUTPUT_TABLE
@@ -92,20 +92,21 @@ static enum exit_code print_waves(struct context *context, const json_t *campaig
 static enum exit_code print_preview(struct context *context, const json_t *preview)
 {
     static const struct view taken = {"device",
-                                      {{"NODE", "node", false, false},
-                                       {"DEVICE", "device", false, false},
-                                       {"BOARD", "psid", false, false},
-                                       {"RUNS", "from", false, false},
-                                       {"WAVE", "wave", true, false},
-                                       {"STATE", "state", false, true}}};
+                                      {{"NODE", "node", false, false, false},
+                                       {"DEVICE", "device", false, false, false},
+                                       {"BOARD", "psid", false, false, false},
+                                       {"RUNS", "from", false, false, false},
+                                       {"WAVE", "wave", true, false, false},
+                                       {"STATE", "state", false, true, false}}};
     static const struct view left_out = {"device",
-                                         {{"LEFT OUT", "node", false, false},
-                                          {"DEVICE", "device", false, false},
-                                          {"BOARD", "psid", false, false},
-                                          {"RUNS", "from", false, false},
-                                          {"WHY", "text", false, false}}};
+                                         {{"LEFT OUT", "node", false, false, false},
+                                          {"DEVICE", "device", false, false, false},
+                                          {"BOARD", "psid", false, false, false},
+                                          {"RUNS", "from", false, false, false},
+                                          {"WHY", "text", false, false, false}}};
     static const struct view jobs = {
-        "job", {{"JOB THERE", "job", false, false}, {"TENANT", "tenant", false, false}}};
+        "job",
+        {{"JOB THERE", "job", false, false, false}, {"TENANT", "tenant", false, false, false}}};
     const json_t *excluded = json_object_get(preview, "excluded");
     const json_t *there = json_object_get(preview, "jobs");
     if (context_is_json(context))
@@ -160,14 +161,14 @@ enum exit_code cmd_campaign_devices(struct context *context, const struct argume
     static const struct kind kind = {.name = "campaign devices",
                                      .list = "campaign_devices",
                                      .view = {"task",
-                                              {{"NODE", "node", false, false},
-                                               {"DEVICE", "device", false, false},
-                                               {"WAVE", "wave", true, false},
-                                               {"STATE", "state", false, true},
-                                               {"%", "percent", true, false},
-                                               {"FROM", "from", false, false},
-                                               {"RUNS", "running", false, false},
-                                               {"PROBLEM", "problem", false, false}}}};
+                                              {{"NODE", "node", false, false, false},
+                                               {"DEVICE", "device", false, false, false},
+                                               {"WAVE", "wave", true, false, false},
+                                               {"STATE", "state", false, true, false},
+                                               {"%", "percent", true, false, false},
+                                               {"FROM", "from", false, false, false},
+                                               {"RUNS", "running", false, false, false},
+                                               {"PROBLEM", "problem", false, false, false}}}};
     OWN(json) json_t *items = NULL;
     enum exit_code code = fetch_list_below(context, &kind, "campaign", arguments, &items);
     if (code != EXIT_DONE || context->print_request)

@@ -7,19 +7,23 @@
 #include "base/own.h"
 #include "cli/command.h"
 #include "cli/fetch.h"
+#include "cli/state_rows.h"
 #include "cli/watch.h"
 
 /* The document itself in the JSON forms, its rows in the others. */
-static enum err_code show_rows(struct context *context, const struct kind *kind, const char *name,
-                               json_t *document, struct err *err)
+static enum exit_code show_rows(struct context *context, const struct kind *kind, const char *name,
+                                json_t *document)
 {
-    if (context->output == OUTPUT_JSON)
-        return print_json(context->out, document, 2, err);
-    if (context->output == OUTPUT_JSONL)
-        return print_json(context->out, document, 0, err);
+    struct err err = ERR_INIT;
+    if (context_is_json(context))
+        return view_show_json(context, document);
     OWN(json) json_t *rows = json_array();
-    enum err_code code = fetch_rows(kind, name, document, rows, err);
-    return code != ERR_OK ? code : view_print(context, &kind->view, rows, err);
+    if (fetch_rows(kind, name, document, rows, &err) != ERR_OK)
+        return context_fail(context, &err);
+    enum exit_code code = EXIT_DONE;
+    if (kind->judged && context->output != OUTPUT_NAME)
+        code = state_rows_judge(context, name, document, rows);
+    return code != EXIT_DONE ? code : view_show(context, &kind->view, rows);
 }
 
 /* The table of the thing, and under it that of its items, if it has any. */
@@ -34,11 +38,9 @@ static enum err_code show_table(struct context *context, const struct kind *kind
     return view_print(context, kind->items_view, items, err);
 }
 
-static enum err_code show_one(struct context *context, const struct kind *kind, const char *name,
-                              json_t *document, struct err *err)
+static enum err_code show_one(struct context *context, const struct kind *kind, json_t *document,
+                              struct err *err)
 {
-    if (kind->rows != NULL)
-        return show_rows(context, kind, name, document, err);
     if (context->output == OUTPUT_NAME && kind->view.name == NULL)
         return err_set(err, ERR_INVALID, "%s has no name to print", kind->name);
     if (view_columns(&kind->view) > 0)
@@ -75,8 +77,10 @@ static enum exit_code get_one(struct context *context, const struct kind *kind, 
         shown = with_name(kind, name, reply.json, &err);
     if (shown == ERR_OK && reply.json == NULL)
         shown = err_set(&err, ERR_UNAVAILABLE, "the answer is no JSON that can be read");
+    if (shown == ERR_OK && kind->rows != NULL)
+        return show_rows(context, kind, name, reply.json);
     if (shown == ERR_OK)
-        shown = show_one(context, kind, name, reply.json, &err);
+        shown = show_one(context, kind, reply.json, &err);
     return shown == ERR_OK ? EXIT_DONE : context_fail(context, &err);
 }
 

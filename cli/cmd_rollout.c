@@ -54,10 +54,10 @@ enum exit_code cmd_rollout_nodes(struct context *context, const struct arguments
     static const struct kind kind = {.name = "rollout nodes",
                                      .list = "rollout_nodes",
                                      .view = {"node",
-                                              {{"NODE", "node", false, false},
-                                               {"WAVE", "wave", true, false},
-                                               {"STATE", "state", false, true},
-                                               {"PROBLEM", "problem", false, false}}}};
+                                              {{"NODE", "node", false, false, false},
+                                               {"WAVE", "wave", true, false, false},
+                                               {"STATE", "state", false, true, false},
+                                               {"PROBLEM", "problem", false, false, false}}}};
     OWN(json) json_t *items = NULL;
     enum exit_code code = fetch_list_below(context, &kind, "rollout", arguments, &items);
     if (code != EXIT_DONE || context->print_request)

@@ -43,10 +43,10 @@ static json_t *make_row(const json_t *verification)
 }
 
 static const struct view rows_view = {"id",
-                                      {{"ID", "id", false, false},
-                                       {"STATE", "state", false, true},
-                                       {"VERDICT", "verdict", false, true},
-                                       {"TESTS", "tests", false, false}}};
+                                      {{"ID", "id", false, false, false},
+                                       {"STATE", "state", false, true, false},
+                                       {"VERDICT", "verdict", false, true, false},
+                                       {"TESTS", "tests", false, false, false}}};
 
 static json_t *join_members(const json_t *test)
 {
@@ -75,17 +75,17 @@ static json_t *tell_change(const json_t *test)
 static enum exit_code print_tests(struct context *context, const json_t *verification)
 {
     static const struct view view = {"test",
-                                     {{"TEST", "test", false, false},
-                                      {"KIND", "kind", false, false},
-                                      {"NODES", "nodes", false, false},
-                                      {"DEVICE", "device", false, false},
-                                      {"STATE", "state", false, true},
-                                      {"VERDICT", "verdict", false, true},
-                                      {"MEASURE", "measure", false, false},
-                                      {"VALUE", "value", true, false},
-                                      {"CHANGE", "change", true, false},
-                                      {"WHY", "why", false, false},
-                                      {"PROBLEM", "problem", false, false}}};
+                                     {{"TEST", "test", false, false, false},
+                                      {"KIND", "kind", false, false, false},
+                                      {"NODES", "nodes", false, false, false},
+                                      {"DEVICE", "device", false, false, false},
+                                      {"STATE", "state", false, true, false},
+                                      {"VERDICT", "verdict", false, true, false},
+                                      {"MEASURE", "measure", false, false, false},
+                                      {"VALUE", "value", true, false, false},
+                                      {"CHANGE", "change", true, false, false},
+                                      {"WHY", "why", false, false, false},
+                                      {"PROBLEM", "problem", false, false, false}}};
     const json_t *tests = json_object_get(verification, "tests");
     OWN(json) json_t *rows = json_array();
     if (context_is_json(context))

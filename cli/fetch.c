@@ -111,20 +111,46 @@ static enum exit_code fetch_pages(struct context *context, const struct call *ba
     return EXIT_DONE;
 }
 
+json_t *fetch_row_name(const json_t *knob)
+{
+    const char *kind = json_string_value(json_object_get(knob, "kind"));
+    const char *subject = json_string_value(json_object_get(knob, "subject"));
+    const char *id = json_string_value(json_object_get(knob, "id"));
+    return json_sprintf("%s %s%s%s", kind == NULL ? "" : kind, subject == NULL ? "" : subject,
+                        id == NULL ? "" : " ", id == NULL ? "" : id);
+}
+
+/* Takes over the name. */
+static enum err_code add_row(const struct kind *kind, const char *parent, json_t *name,
+                             const json_t *value, json_t *out, struct err *err)
+{
+    OWN(json) json_t *owned = name;
+    json_t *row = json_is_object(value) ? json_copy((json_t *)(uintptr_t)value) : json_object();
+    if (row == NULL || json_array_append_new(out, row) != 0 ||
+        json_object_set(row, kind->view.name, owned) != 0 ||
+        json_object_set_new(row, kind->key, json_string(parent)) != 0)
+        return err_nomem(err);
+    return ERR_OK;
+}
+
 enum err_code fetch_rows(const struct kind *kind, const char *parent, const json_t *document,
                          json_t *out, struct err *err)
 {
     const char *name;
-    json_t *value;
-    json_object_foreach(json_object_get(document, kind->rows), name, value)
+    json_t *rows = json_object_get(document, kind->rows), *value;
+    enum err_code code = ERR_OK;
+    size_t i;
+    json_object_foreach(rows, name, value)
     {
-        json_t *row = json_is_object(value) ? json_copy(value) : json_object();
-        if (row == NULL || json_array_append_new(out, row) != 0 ||
-            json_object_set_new(row, kind->view.name, json_string(name)) != 0 ||
-            json_object_set_new(row, kind->key, json_string(parent)) != 0)
-            return err_nomem(err);
+        if (code == ERR_OK)
+            code = add_row(kind, parent, json_string(name), value, out, err);
     }
-    return ERR_OK;
+    json_array_foreach(rows, i, value)
+    {
+        if (code == ERR_OK)
+            code = add_row(kind, parent, fetch_row_name(value), value, out, err);
+    }
+    return code;
 }
 
 /* One tenant's part of a list over all tenants. A tenant without any is no failure. */

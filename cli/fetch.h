@@ -27,6 +27,9 @@ enum exit_code fetch_one(struct context *context, const struct kind *kind, const
 ERR_MUST_CHECK enum err_code fetch_call(const struct kind *kind, const char *operation,
                                         const char *name, const struct arguments *arguments,
                                         struct call *out, struct err *err);
-/* The rows of a kind whose document is a map (policies): each with its name and its parent's. */
+/* The rows of a kind whose document holds them: in a map (policies), each with its name, or as a
+ * list of knobs (states), each with fetch_row_name(); and its parent's name. */
 ERR_MUST_CHECK enum err_code fetch_rows(const struct kind *kind, const char *parent,
                                         const json_t *document, json_t *out, struct err *err);
+/* A knob's kind, subject and id with blanks between, as a JSON string. NULL = out of memory. */
+json_t *fetch_row_name(const json_t *knob);

@@ -10,15 +10,19 @@
 
 #define C(title, path)                                                                             \
     {                                                                                              \
-        title, path, false, false                                                                  \
+        title, path, false, false, false                                                           \
     }
 #define NUMBER(title, path)                                                                        \
     {                                                                                              \
-        title, path, true, false                                                                   \
+        title, path, true, false, false                                                            \
     }
 #define STATE(title, path)                                                                         \
     {                                                                                              \
-        title, path, false, true                                                                   \
+        title, path, false, true, false                                                            \
+    }
+#define LONG(title, path)                                                                          \
+    {                                                                                              \
+        title, path, false, false, true                                                            \
     }
 
 /* What stands under the grades of `get health` and `get node-health`. */
@@ -98,7 +102,16 @@ const struct kind kinds[] = {
                C("ORIGIN", "origin"), C("MESSAGE", "message")}}},
     {.name = "fabric", .single = "fabric", .get = "fabric_get", .put = "fabric_put"},
     {.name = "plans", .single = "plan", .get = "node_plan", .key = "node"},
-    {.name = "states", .single = "state", .get = "node_state", .key = "node"},
+    {.name = "states",
+     .single = "state",
+     .get = "node_state",
+     .key = "node",
+     .rows = "knobs",
+     .judged = true,
+     .view = {"knob",
+              {C("KNOB", "knob"), LONG("LIVE", "live"), LONG("PERSISTED", "persisted"),
+               LONG("NEXT BOOT", "next_boot"), C("OWNER", "owner"), C("IN SYNC", "in_sync"),
+               LONG("PROBLEM", "problem")}}},
     {.name = "inventories", .single = "inventory", .get = "node_inventory", .key = "node"},
     {.name = "certificates",
      .single = "certificate",

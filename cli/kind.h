@@ -19,6 +19,7 @@ struct kind {
     const char *list_alone, *get_alone;
     bool walk;
     const char *rows; /* the member of a document whose members are the rows: "qos_policy" */
+    bool judged;      /* the rows are a node's knobs: state_rows_judge() */
     const char *bare; /* `get` answers the bare document: the member that lists have it in */
     /* Where the document stands in what `get` answers: */
     const char *member; /* in this member ("placement"), */

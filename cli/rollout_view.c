@@ -13,26 +13,26 @@
 #define CELL_MAX 512
 
 const struct view rollout_rows_view = {"id",
-                                       {{"ID", "id", false, false},
-                                        {"STATE", "state", false, true},
-                                        {"WAVE", "wave", false, false},
-                                        {"NODES", "nodes", false, false},
-                                        {"PROBLEM", "problem", false, false}}};
+                                       {{"ID", "id", false, false, false},
+                                        {"STATE", "state", false, true, false},
+                                        {"WAVE", "wave", false, false, false},
+                                        {"NODES", "nodes", false, false, false},
+                                        {"PROBLEM", "problem", false, false, false}}};
 static const struct view waves_view = {"wave",
-                                       {{"WAVE", "wave", true, false},
-                                        {"STATE", "state", false, true},
-                                        {"NODES", "nodes", true, false},
-                                        {"RECEIPTS", "receipts", false, false},
-                                        {"FINDINGS", "findings", false, false},
-                                        {"PROBE", "probe", false, false},
-                                        {"NOT AS WANTED", "bad", false, false}}};
+                                       {{"WAVE", "wave", true, false, false},
+                                        {"STATE", "state", false, true, false},
+                                        {"NODES", "nodes", true, false, false},
+                                        {"RECEIPTS", "receipts", false, false, false},
+                                        {"FINDINGS", "findings", false, false, false},
+                                        {"PROBE", "probe", false, false, false},
+                                        {"NOT AS WANTED", "bad", false, false, false}}};
 static const struct view preview_view = {"wave",
-                                         {{"WAVE", "wave", true, false},
-                                          {"NODES", "nodes_total", true, false},
-                                          {"STEPS", "steps", true, false},
-                                          {"DISRUPTION", "disruption", false, false},
-                                          {"TENANTS", "tenants", false, false},
-                                          {"NAMES", "nodes", false, false}}};
+                                         {{"WAVE", "wave", true, false, false},
+                                          {"NODES", "nodes_total", true, false, false},
+                                          {"STEPS", "steps", true, false, false},
+                                          {"DISRUPTION", "disruption", false, false, false},
+                                          {"TENANTS", "tenants", false, false, false},
+                                          {"NAMES", "nodes", false, false, false}}};
 
 static void append(char out[CELL_MAX], const char *between, const char *text)
 {

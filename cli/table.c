@@ -85,7 +85,7 @@ static enum err_code set_up(struct context *context, struct libscols_table *tabl
     bool follows = !context->headings && context->shown == view && context->width == 0;
     for (size_t i = 0; i < columns; i++) {
         int flags = view->columns[i].right ? SCOLS_FL_RIGHT : 0;
-        if (i == columns - 1 && context->width > 0)
+        if ((view->columns[i].is_long || i == columns - 1) && context->width > 0)
             flags |= SCOLS_FL_TRUNC;
         size_t least = follows ? context->widths[i] : 0;
         if (least > strlen(view->columns[i].title)) /* else the title's width is what it has */

@@ -16,6 +16,7 @@ struct column {
     const char *path; /* members of an item, "." between: "placement.nodes" */
     bool right;       /* numbers stand at the right */
     bool state;       /* good is green, waiting yellow, bad red */
+    bool is_long;     /* cut where a terminal is too narrow, as the last one always is */
 };
 
 #define VIEW_COLUMNS_MAX 16

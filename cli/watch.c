@@ -9,6 +9,7 @@
 
 #include "base/own.h"
 #include "cli/fetch.h"
+#include "cli/state_rows.h"
 
 void watch_sleep(int64_t seconds)
 {
@@ -30,6 +31,8 @@ static enum exit_code look(struct context *context, const struct kind *kind, con
     struct err err = ERR_INIT;
     if (kind->rows != NULL && fetch_rows(kind, name, reply.json, *out, &err) != ERR_OK)
         return context_fail(context, &err);
+    if (kind->judged)
+        return state_rows_judge(context, name, reply.json, *out);
     if (kind->rows == NULL && reply.json != NULL)
         json_array_append(*out, reply.json);
     return EXIT_DONE;

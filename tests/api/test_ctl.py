@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """stellarctl against a real server: every operation can be reached, the friendly commands do what they
 say, and each exit code is given."""
+import csv
+import fcntl
 import hashlib
 import json
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
 import tempfile
 import termios
@@ -15,7 +18,7 @@ import time
 
 import yaml
 
-from lib import FABRIC, POLICY, Agent, fixture, inventory, must, run
+from lib import FABRIC, POLICY, Agent, fixture, inventory, must, planned, run
 from telemetry import OCTETS, batch
 
 METHODS = ("get", "put", "post", "delete", "patch", "head")
@@ -133,9 +136,67 @@ def kinds_are_shown(tap, server):
     tap.ok(table[0].split() == ["TENANT", "JOB", "PRIORITY", "GUARANTEE", "LIMIT", "DEMAND",
                                 "DESCRIPTION"] and table[1].split()[:2] == ["a", "cv_job"],
            "policies of all tenants are one table", table)
-    csv = ctl("get", "nodes", "-o", "csv", "--no-headers").stdout
-    tap.ok(csv.startswith("n1,pending,"), "CSV without titles", csv)
+    text = ctl("get", "nodes", "-o", "csv", "--no-headers").stdout
+    tap.ok(text.startswith("n1,pending,"), "CSV without titles", text)
     tap.equal(ctl("get", "tenants", "-o", "name", "--limit", "1").stdout, "a\n", "names, limited")
+
+
+def on_a_terminal(ctl, columns, *words):
+    """What a terminal so wide shows of a command."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    child = subprocess.Popen([ctl.program, *words], env=ctl.env, stdin=slave, stdout=slave, stderr=subprocess.PIPE)
+    os.close(slave)
+    text = b""
+    try:
+        while part := os.read(master, 65536):
+            text += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    child.stderr.close()
+    return child.wait(10), text.decode().replace("\r\n", "\n")
+
+
+def states_are_a_row_a_knob(tap, server):
+    agent, _ = fixture(server)
+    ctl = Ctl(server)
+
+    def rows():
+        answer = ctl("get", "state", "n1", "-o", "csv", "--no-headers")
+        return {row[0]: row for row in csv.reader(answer.stdout.splitlines())}
+
+    tap.equal({row[5] for row in rows().values()}, {""}, "a state that is of no plan is compared with none")
+    must(agent.receipt(), 201)
+
+    def change(knob):
+        if knob["kind"] == "dcb.ets":
+            knob["live"] = {"mode": "other"}
+        if knob["kind"] == "dcb.app":
+            knob["persisted"] = knob["live"]
+        if knob["kind"] == "link.mtu":
+            del knob["next_boot"]
+    must(agent.state(change, of=True), 200)
+    titles = ctl("get", "states", "n1").stdout.split("\n")[0]
+    tap.equal(titles.split(), "KNOB LIVE PERSISTED NEXT BOOT OWNER IN SYNC PROBLEM".split(), "a table of knobs")
+    shown = rows()
+    tap.equal(shown["dcb.ets solar_rdma.0/0"][5], "no", "a knob that is not what the plan wants is told")
+    tap.equal(shown["link.mtu solar_rdma.0/0"][1:6], ["4200", "", "", "stellar", "yes"], "one that is, too")
+    dscps = shown["dcb.app solar_rdma.0/0"]
+    tap.ok(dscps[1] == dscps[2] != "", "what is kept for a boot stands beside", dscps)
+    flower = [name for name in shown if name.startswith("tc.flower ")]
+    tap.ok(flower and all(len(name.split()) == 3 for name in flower), "rules have their id in the name", list(shown))
+    tap.equal(sorted(ctl("get", "states", "n1", "-o", "name").stdout.split("\n")[:-1]), sorted(shown), "names are these")
+    tap.equal(ctl.json("get", "states", "n1"), server.get("/v1/nodes/n1/state").json, "JSON is what the server says")
+    code, narrow = on_a_terminal(ctl, 100, "get", "states", "n1", "-o", "table")
+    lines = [re.sub("\x1b\\[[0-9;]*m", "", line) for line in narrow.split("\n") if line]
+    tap.ok(code == DONE and max(map(len, lines)) <= 100 and len(lines) == len(shown) + 1,
+           "on a terminal long values are cut, a line a knob", lines)
+    ets = [line.split() for line in lines if line.startswith("dcb.ets")]
+    tap.ok(ets and "no" in ets[0] and "stellar" in ets[0], "and whose it is and whether it is right are not", ets)
+    must(server.put("/v1/fabric", {"fabric_profile": dict(FABRIC["fabric_profile"], mtu_bytes=9000)}, "*"), 200)
+    planned(server, "n1")
+    tap.equal({row[5] for row in rows().values()}, {""}, "under another plan it is not compared")
 
 
 def unknown_is_not_none(tap, server):
@@ -157,8 +218,8 @@ def health_is_a_table(tap, server):
     tap.ok(table[0].split()[:4] == ["CRITICAL", "NODES", "WARNING", "NODES"] and len(table[1].split()) == 7,
            "nodes by grade and findings by severity are a row", table)
     tap.ok("rules" in ctl.json("get", "health"), "in JSON all of it")
-    csv = ctl("get", "health", "-o", "csv").stdout.split("\n")
-    tap.ok(len(set(csv[0].split(","))) == 7, "each column of the CSV has a title of its own", csv)
+    lines = ctl("get", "health", "-o", "csv").stdout.split("\n")
+    tap.ok(len(set(lines[0].split(","))) == 7, "each column of the CSV has a title of its own", lines)
     named = ctl("get", "health", "-o", "name")
     tap.ok(named.returncode != DONE and "has no name" in named.stderr, "the fleet's health has no name", named)
     frames = ("port", "0000:3b:00.0/0", 0, 0, 0, {"rx_fcs_errors": ("stays", 0, [0] * 9 + [12])})
@@ -598,7 +659,7 @@ def manual_names_every_option(tap, server):
 
 
 if __name__ == "__main__":
-    run([every_operation_is_reached, every_read_works, kinds_are_shown, unknown_is_not_none, health_is_a_table,
+    run([every_operation_is_reached, every_read_works, kinds_are_shown, states_are_a_row_a_knob, unknown_is_not_none, health_is_a_table,
          an_ended_prompt_leaves_the_terminal_as_it_was,
          a_release_says_what_it_is_for, documents_make_the_round,
          exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, rollouts_are_steered,

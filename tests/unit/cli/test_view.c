@@ -13,10 +13,10 @@ static size_t text_len;
 static json_t *items;
 
 static const struct view people = {"name",
-                                   {{"NAME", "name", false, false},
-                                    {"AGE", "age", true, false},
-                                    {"STATE", "state", false, true},
-                                    {"NOTE", "about.note", false, false}}};
+                                   {{"NAME", "name", false, false, false},
+                                    {"AGE", "age", true, false, false},
+                                    {"STATE", "state", false, true, false},
+                                    {"NOTE", "about.note", false, false, false}}};
 
 static int setup(void **state)
 {
