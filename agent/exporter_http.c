@@ -11,6 +11,7 @@
 #include <microhttpd.h>
 
 #include "agent/exporter_private.h"
+#include "base/thread.h"
 
 #define MEMORY_SIZE (16 * 1024) /* of a connection: a head is no longer */
 #define HOST_SIZE   64
@@ -107,6 +108,8 @@ enum err_code exporter_listen(struct exporter *exporter, const char *address, st
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL;
     if (info->ai_family == AF_INET6)
         flags |= MHD_USE_IPv6;
+    sigset_t before; /* its thread would end the agent by a signal that is the loop's to take */
+    thread_signals_off(&before);
     errno = 0;
     exporter->daemon =
         MHD_start_daemon(flags, 0, NULL, NULL, on_request, exporter, MHD_OPTION_SOCK_ADDR,
@@ -114,6 +117,7 @@ enum err_code exporter_listen(struct exporter *exporter, const char *address, st
                          MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)EXPORTER_TIMEOUT_S,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_SIZE, MHD_OPTION_END);
     int why = errno;
+    thread_signals_back(&before);
     freeaddrinfo(info);
     if (exporter->daemon == NULL)
         return err_set_errno(err, ERR_IO, why, "cannot serve metrics on %.80s", address);

@@ -71,7 +71,7 @@ def until(look):
 def a_page(tap, server):
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
-        with agent(server, folder, "--metrics-listen", f"127.0.0.1:{port}", "--telemetry", "off"):
+        with agent(server, folder, "--metrics-listen", f"127.0.0.1:{port}", "--telemetry", "off") as proc:
             text = until(lambda: "stellar_qp_" in page(port) and page(port)) or ""
             tap.ok(re.search(r'^stellar_qp_tx_bytes_total\{node="n1",device="sim0",qp="17",pid="1000"\} [1-9]\d*$',
                              text, re.M), "a queue pair's bytes are on the page", text[:2000])
@@ -92,6 +92,10 @@ def a_page(tap, server):
                       "telemetry that is off is kept nowhere")
             tap.equal(must(server.get("/v1/telemetry/latest?node=n1"), 200).json["items"], [],
                       "and is not sent")
+            proc.terminate()
+            tap.equal(proc.wait(30), 0, "SIGTERM ends an agent with metrics as any other")
+            with open(os.path.join(folder, "agent.log"), encoding="utf-8") as log:
+                tap.ok("stopping; the node stays as it is" in log.read(), "which says so")
 
 
 def looks_and_batches(tap, server):
