@@ -34,6 +34,7 @@ struct dp_port {
     char device[64]; /* name on the bus, "" = none */
     char driver[64]; /* "" = unknown */
     uint32_t mtu_bytes;
+    bool is_virtual;          /* a virtual function */
     char sysfs[DP_SYSFS_MAX]; /* "/sys/class/net/NAME" */
 };
 
@@ -74,6 +75,9 @@ struct dp_linux {
 
 /* Looks again which ports there are. problems (may be NULL): what could not be listed, appended. */
 ERR_MUST_CHECK enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err);
+/* Sorts by id and keeps the first of each; of more than INVENTORY_PORTS_MAX the virtual functions
+ * give way. How many stay; what is left out is among the problems (may be NULL). Pure. */
+size_t linux_choose_ports(struct dp_port *ports, size_t count, json_t *problems);
 /* The port of an id as of the last scan; NULL = not there. */
 const struct dp_port *linux_port_listed(const struct dp_linux *dp, const char *id);
 /* The port of an id, borrowed until the next scan; looks again when the interface has changed. */

@@ -67,6 +67,8 @@ static void describe(const struct dp_linux *dp, const struct link_info *link, st
     (void)sys_link_name(dp->root, path, out->bus, sizeof(out->bus));
     snprintf(path, sizeof(path), "%s/device/driver", out->sysfs);
     (void)sys_link_name(dp->root, path, out->driver, sizeof(out->driver));
+    snprintf(path, sizeof(path), "%s/device", out->sysfs);
+    out->is_virtual = pci_is_virtual(dp->root, path);
 }
 
 static bool is_wanted(const struct dp_linux *dp, const struct link_info *link,
@@ -119,6 +121,30 @@ static void tell_missing(const struct dp_linux *dp, json_t *problems)
     }
 }
 
+/* Physical functions first: of too many they stay, and which virtual ones do is told by their
+ * address, not by the numbers that interfaces get anew when a driver is loaded again. */
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct dp_port *x = a, *y = b;
+    int order = (x->is_virtual > y->is_virtual) - (x->is_virtual < y->is_virtual);
+    return order != 0 ? order : compare_ports(a, b);
+}
+
+size_t linux_choose_ports(struct dp_port *ports, size_t count, json_t *problems)
+{
+    qsort(ports, count, sizeof(*ports), compare_ports);
+    count = drop_doubles(ports, count, problems);
+    if (count <= INVENTORY_PORTS_MAX)
+        return count;
+    qsort(ports, count, sizeof(*ports), compare_ranks);
+    tell(problems, ports[INVENTORY_PORTS_MAX].id,
+         json_sprintf("a node may have %d ports, this one has %zu: %s and those behind it are left "
+                      "out, virtual functions first; --devices names others",
+                      INVENTORY_PORTS_MAX, count, ports[INVENTORY_PORTS_MAX].ifname));
+    qsort(ports, INVENTORY_PORTS_MAX, sizeof(*ports), compare_ports);
+    return INVENTORY_PORTS_MAX;
+}
+
 static void add_representor(struct dp_linux *dp, const struct dp_port *port, const char *name)
 {
     if (dp->representor_count == DP_REPRESENTORS_MAX)
@@ -129,9 +155,9 @@ static void add_representor(struct dp_linux *dp, const struct dp_port *port, con
     snprintf(out->port_name, sizeof(out->port_name), "%s", name);
 }
 
-/* Sorts the interfaces into ports and representors. */
-static size_t sort_out(struct dp_linux *dp, const struct link_list *links, struct dp_port *ports,
-                       json_t *problems)
+/* Sorts the interfaces into ports, of which there is room for as many as links, and representors.
+ */
+static size_t sort_out(struct dp_linux *dp, const struct link_list *links, struct dp_port *ports)
 {
     size_t count = 0;
     char name[DP_REPRESENTOR_NAME_MAX];
@@ -142,13 +168,8 @@ static size_t sort_out(struct dp_linux *dp, const struct link_list *links, struc
             add_representor(dp, &port, name);
             continue;
         }
-        if (!is_wanted(dp, &links->items[i], &port))
-            continue;
-        if (count == INVENTORY_PORTS_MAX) {
-            tell(problems, port.ifname, json_string("there are more ports than a node may have"));
-            break;
-        }
-        ports[count++] = port;
+        if (is_wanted(dp, &links->items[i], &port))
+            ports[count++] = port;
     }
     return count;
 }
@@ -159,7 +180,7 @@ enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err)
     enum err_code code = link_list(dp->route, &links, err);
     if (code != ERR_OK)
         return code;
-    struct dp_port *ports = calloc(INVENTORY_PORTS_MAX, sizeof(*ports));
+    struct dp_port *ports = calloc(links.count + 1, sizeof(*ports));
     if (dp->representors == NULL)
         dp->representors = calloc(DP_REPRESENTORS_MAX, sizeof(*dp->representors));
     if (ports == NULL || dp->representors == NULL) {
@@ -167,11 +188,10 @@ enum err_code linux_scan(struct dp_linux *dp, json_t *problems, struct err *err)
         return err_nomem(err);
     }
     dp->representor_count = 0;
-    size_t count = sort_out(dp, &links, ports, problems);
-    qsort(ports, count, sizeof(*ports), compare_ports);
+    size_t count = sort_out(dp, &links, ports);
     free(dp->ports);
     dp->ports = ports;
-    dp->port_count = drop_doubles(ports, count, problems);
+    dp->port_count = linux_choose_ports(ports, count, problems);
     tell_missing(dp, problems);
     for (size_t i = 0; dp->lldp != NULL && i < dp->port_count; i++)
         lldp_listen_join(dp->lldp, dp->ports[i].ifindex);
