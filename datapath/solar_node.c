@@ -212,12 +212,17 @@ static void list_ports(struct solar_node *node)
         closedir(dir);
 }
 
+/* NULL: there is no room. A job that reports processes that are not, under another name with each
+ * look, has no more of them than files: the others' room is theirs. */
 static struct process *find_process(struct solar_node *node, uint64_t id, uint32_t label)
 {
-    for (size_t i = 0; i < node->process_count; i++)
+    size_t of_label = 0;
+    for (size_t i = 0; i < node->process_count; i++) {
+        of_label += node->processes[i].label == label;
         if (node->processes[i].id == id && node->processes[i].label == label)
             return &node->processes[i];
-    if (node->process_count == SHARE_PROCESSES_MAX)
+    }
+    if (node->process_count == SHARE_PROCESSES_MAX || of_label >= SOLAR_NODE_FILES_MAX)
         return NULL;
     struct process *fresh = &node->processes[node->process_count++];
     *fresh = (struct process){.id = id, .label = label};

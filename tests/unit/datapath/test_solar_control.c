@@ -12,11 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "datapath/counters_solar.h"
 #include "datapath/solar/board.h"
 #include "datapath/solar/control.h"
 #include "datapath/solar/page.h"
 #include "datapath/solar/report.h"
+#include "datapath/solar/share.h"
 #include "datapath/solar_node.h"
 
 #define MBPS INT64_C(1000000)
@@ -341,6 +343,64 @@ static void processes_of_a_label_share_its_limit_and_get_it_back(void **state)
     unlink(at("lo.page"));
 }
 
+/* As a process writes it, without its lock: a file is let be while it is new. */
+static void tell_report(const char *name, uint64_t process, int64_t made_ns)
+{
+    static struct report report;
+    static uint8_t bytes[REPORT_BYTES_MAX];
+    struct err err = ERR_INIT;
+    struct board board = BOARD_INIT;
+    report = (struct report){.process = process, .made_ns = made_ns, .pid = 1, .waits = true};
+    snprintf(report.ifname, sizeof(report.ifname), "lo");
+    assert_ok(board_create(at(name), BOARD_REPORT, REPORT_HEAD_SIZE, 0644, &board, &err));
+    assert_ok(board_publish(&board, bytes, report_encode(&report, bytes), &err));
+    board_release(&board);
+}
+
+static enum err_code share_of(uint64_t process)
+{
+    static uint8_t bytes[SHARE_BYTES_MAX];
+    struct err err = ERR_INIT;
+    struct board board = BOARD_INIT;
+    size_t len = 0;
+    int64_t may_bps;
+    assert_ok(board_open(at("lo.shares"), BOARD_SHARES, &board, &err));
+    assert_ok(board_read(&board, bytes, sizeof(bytes), &len, &err));
+    board_release(&board);
+    return share_find(bytes, len, process, &may_bps, NULL);
+}
+
+/* The same files with another process in each look: more in the time that one counts than all jobs
+ * together may have. */
+static void a_job_that_reports_many_processes_leaves_the_others_their_room(void **state)
+{
+    (void)state;
+    OWN(solar_node) struct solar_node *node = NULL;
+    struct err err = ERR_INIT;
+    struct page page = page_of(100 * MBPS, 0);
+    char name[64];
+    int64_t now_ns = NS_PER_S;
+    const uint64_t looks = SHARE_PROCESSES_MAX / SOLAR_NODE_FILES_MAX + 4, other = 1000000;
+    write_page(&page);
+    assert_ok(solar_node_new(folder, &node, &err));
+    for (uint64_t look = 0; look < looks; look++) {
+        for (uint64_t i = 0; i < SOLAR_NODE_FILES_MAX; i++) {
+            snprintf(name, sizeof(name), "jobs/7/%d" BOARD_REPORT_END, (int)i);
+            tell_report(name, 1 + look * SOLAR_NODE_FILES_MAX + i, now_ns);
+        }
+        solar_node_look(node, now_ns);
+        now_ns += NS_PER_MS;
+    }
+    tell_report("jobs/8/0" BOARD_REPORT_END, other, now_ns);
+    solar_node_look(node, now_ns);
+    assert_int_equal(share_of(other), ERR_OK);
+    unlink(at("jobs/8/0" BOARD_REPORT_END));
+    for (int i = 0; i < SOLAR_NODE_FILES_MAX; i++) {
+        snprintf(name, sizeof(name), "jobs/7/%d" BOARD_REPORT_END, i);
+        unlink(at(name));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +410,7 @@ int main(void)
         cmocka_unit_test(the_agent_reads_what_each_queue_pair_did),
         cmocka_unit_test(what_a_dead_process_left_is_removed_and_garbage_is_passed_over),
         cmocka_unit_test(processes_of_a_label_share_its_limit_and_get_it_back),
+        cmocka_unit_test(a_job_that_reports_many_processes_leaves_the_others_their_room),
     };
     return cmocka_run_group_tests_name("solar_control", tests, make_folder, remove_folder);
 }
