@@ -1,20 +1,16 @@
 /*
  * agent/agent_main.c - stellar-agent: provider, signals, the service manager; one agent on a loop.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/agent_options.h"
 #include "agent/exporter.h"
 #include "agent/keep.h"
+#include "agent/lock.h"
 #include "agent/reboot_command.h"
 #include "agent/solar.h"
 #include "agent/solar_keys.h"
@@ -31,27 +27,6 @@
 #define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
 
 enum exit_status { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
-
-/* Two agents on one state folder would undo each other. The lock goes with the process. */
-static enum err_code lock_state(const char *state_dir, struct err *err)
-{
-    char path[KEEP_PATH_MAX];
-    if (file_mkdirs(state_dir, 0700, err) || keep_path(state_dir, "lock", path, err))
-        return err->code;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
-    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (!locked && errno == EWOULDBLOCK)
-        return err_set(err, ERR_CONFLICT,
-                       "another agent runs on the state folder %s: stop that one, or give this one "
-                       "a --state-dir of its own",
-                       state_dir);
-    if (!locked)
-        return err_set_errno(err, ERR_IO, errno, "cannot lock %s", path);
-    keep_sweep(state_dir);
-    return ERR_OK;
-}
 
 static void read_boot_id(const char *root, char out[BOOT_ID_SIZE])
 {
@@ -306,6 +281,9 @@ static enum err_code run(const struct agent_options *options, struct err *err)
     enum err_code code = give_up_rights(options, &starter, &lldp, err);
     if (code == ERR_OK)
         code = lock_state(options->state_dir, err);
+    if (code == ERR_OK && !options->sim)
+        code =
+            lock_devices(options->root, options->device[0] == NULL ? NULL : options->device, err);
     if (code == ERR_OK)
         code = loop_new(&loop, err);
     if (code == ERR_OK)

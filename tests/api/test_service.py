@@ -115,6 +115,54 @@ def agent(tap, args):
                "a token is not for the file, and is not printed", answer)
 
 
+def one_agent_an_interface(tap, args):
+    """The Linux provider below a root of its own, with interfaces that are not there: nothing of this machine is
+    touched."""
+    with tempfile.TemporaryDirectory() as folder:
+        def words(state, devices, *more):
+            return [os.path.join(args.objdir, "stellar-agent"), "--node", "n1", "--root", folder, *more,
+                    "--state-dir", os.path.join(folder, state), *(["--devices", devices] if devices else [])]
+
+        def start(state, devices):
+            with open(os.path.join(folder, "log"), "ab") as log:
+                return subprocess.Popen(words(state, devices), stderr=log, umask=0o077)
+
+        def wait_for(lock, proc):
+            end = time.monotonic() + START_S
+            while not os.path.exists(lock) and proc.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            time.sleep(0.3)
+            return proc.poll() is None
+
+        def told(state, devices, *more):
+            return subprocess.run(words(state, devices, *more, "--once"), capture_output=True, text=True, timeout=START_S)
+
+        whole, of_none = (os.path.join(folder, "run/stellar", name) for name in ("agent.lock", "agent-none0.lock"))
+        first = start("a", "none0,none1")
+        tap.ok(wait_for(of_none, first), "an agent of two interfaces runs", open(os.path.join(folder, "log")).read())
+        tap.equal([os.stat(path).st_mode & 0o777 for path in (os.path.dirname(whole), whole, of_none)],
+                  [0o755, 0o600, 0o600], "the folder of its locks is open to all, the locks are not")
+        second = told("b", "none2,none1")
+        tap.ok(second.returncode == 1 and "another agent manages the interface none1" in second.stderr and
+               "agent-none1.lock" in second.stderr, "one of an interface of these is refused and told why", second)
+        second = told("b", None)
+        tap.ok(second.returncode == 1 and "another agent manages interfaces of this node" in second.stderr,
+               "and one of all interfaces", second)
+        second = told("b", "none2")
+        tap.ok("another agent" not in second.stderr, "one of others is not", second)
+        second = told("b", "none1/../../x")
+        tap.ok(second.returncode == 1 and "no name of an interface" in second.stderr, "a path is no interface", second)
+        first.kill()
+        first.wait(CALL_S)
+        first = start("a", None)
+        tap.ok(wait_for(os.path.join(folder, "a", "lock"), first), "the locks end with the process")
+        second = told("b", "none0")
+        tap.ok(second.returncode == 1 and "another agent manages all interfaces" in second.stderr,
+               "beside one of all interfaces there is no other", second)
+        first.terminate()
+        tap.equal(first.wait(CALL_S), 0, "it ends")
+
+
 def agent_options(tap, args):
     def check(*words):
         return subprocess.run([os.path.join(args.objdir, "stellar-agent"), *words, "--check-config"], text=True,
@@ -213,6 +261,7 @@ def main():
     args, tap = arguments(), Tap()
     service(tap, args)
     agent(tap, args)
+    one_agent_an_interface(tap, args)
     options(tap, args)
     offline(tap, args)
     tap.done()
