@@ -259,6 +259,7 @@ static enum err_code on_asked(struct bench_end *end, const struct rdma_cm_event 
         return on_route(end, err);
     case RDMA_CM_EVENT_ESTABLISHED:
         end->to.ready = take_hello(end, event, &end->to);
+        end->why = (struct err)ERR_INIT; /* of attempts before */
         return end->to.ready ? ERR_OK
                              : err_set(err, ERR_IO, "somebody else answers at the peer's port");
     default:
