@@ -25,6 +25,8 @@ static const struct view waves_view = {"wave",
                                         {"RECEIPTS", "receipts", false, false, false},
                                         {"FINDINGS", "findings", false, false, false},
                                         {"PROBE", "probe", false, false, false},
+                                        {"TESTS", "verification", false, false, false},
+                                        {"WHY", "why", false, false, false},
                                         {"NOT AS WANTED", "bad", false, false, false}}};
 static const struct view preview_view = {"wave",
                                          {{"WAVE", "wave", true, false, false},
@@ -93,6 +95,8 @@ static json_t *make_wave(const json_t *wave)
                  (long long)json_integer_value(json_object_get(gate, "wanted")));
         if (row != NULL)
             json_object_set_new(row, steered_text(gate, "name"), json_string(cell));
+        if (row != NULL && steered_text(gate, "why")[0] != '\0')
+            json_object_set_new(row, "why", json_string(steered_text(gate, "why")));
         json_array_foreach(json_object_get(gate, "nodes"), n, node)
         {
             const char *name = json_string_value(node);

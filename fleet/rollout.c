@@ -46,6 +46,9 @@ static void open_wave(struct rollout *r, int64_t now_ns, struct rollout_actions 
     }
     r->wave_open = true;
     r->passed = false;
+    r->verify_number = 0;
+    r->verify_state = ROLLOUT_GATE_PENDING;
+    r->verify_why[0] = '\0';
     r->gates_ns = now_ns + r->settings.wave_deadline_ns;
     r->confirm_ns = r->soak_ns = 0;
     rollout_say(actions, "rollout.wave", "wave %u of %u: %zu nodes", r->wave + 1, r->wave_count,
@@ -170,7 +173,8 @@ static bool step_wave(struct rollout *r, int64_t now_ns, struct rollout_actions 
     enum rollout_gate_state verdict = rollout_judge(r, why);
     if (verdict == ROLLOUT_GATE_PENDING && r->soak_ns == 0 && now_ns >= r->gates_ns) {
         verdict = ROLLOUT_GATE_FAILED;
-        snprintf(why, sizeof(why), "the gates did not pass before the wave's deadline");
+        snprintf(why, sizeof(why), "the gates did not pass before the wave's deadline%s%.180s",
+                 r->verify_why[0] == '\0' ? "" : "; verification: ", r->verify_why);
     }
     if (verdict == ROLLOUT_GATE_FAILED) {
         fail_wave(r, now_ns, why, actions);

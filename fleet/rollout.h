@@ -22,6 +22,8 @@
 #define ROLLOUT_ABSENT_NS    (60 * NS_PER_S) /* not heard for so long: absent */
 #define ROLLOUT_GATE_NODES   16              /* names a gate shows */
 
+enum rollout_gate_state { ROLLOUT_GATE_PENDING = 0, ROLLOUT_GATE_OK, ROLLOUT_GATE_FAILED };
+
 enum rollout_state {
     ROLLOUT_PREPARING = 0, /* plans are being compiled; nothing is frozen */
     ROLLOUT_RUNNING,
@@ -83,6 +85,10 @@ struct rollout {
     uint32_t wave_count, wave; /* `wave` is open, or the next one */
     bool wave_open;
     bool passed; /* gates and soak of the open wave */
+    /* The verification of the open wave (rollout_verify.h), where the settings ask for one. */
+    int64_t verify_number; /* 0 = not ordered */
+    enum rollout_gate_state verify_state;
+    char verify_why[ROLLOUT_TEXT_SIZE]; /* what it waits for, or its verdict; "" = nothing to say */
     /* Deadlines, 0 = none: gates; the nodes' timers; the soak's end; of returning. */
     int64_t gates_ns, confirm_ns, soak_ns, return_ns;
 };
@@ -163,18 +169,17 @@ ERR_MUST_CHECK enum err_code rollout_check(const struct rollout *rollout, struct
 
 /* rollout_gates.c ------------------------------------------------------------------------------ */
 
-enum rollout_gate_state { ROLLOUT_GATE_PENDING = 0, ROLLOUT_GATE_OK, ROLLOUT_GATE_FAILED };
 struct rollout_gate {
-    const char *name; /* "receipts", "findings", "probe" */
+    const char *name; /* "receipts", "findings", "probe", "verification" */
     enum rollout_gate_state state;
     size_t value, wanted;
     size_t nodes[ROLLOUT_GATE_NODES]; /* indexes of those that are not as wanted */
     size_t node_count;                /* shown */
 };
-#define ROLLOUT_GATES 3
-/* Of one wave. */
-void rollout_gates(const struct rollout *rollout, uint32_t wave,
-                   struct rollout_gate out[ROLLOUT_GATES]);
+#define ROLLOUT_GATES 4
+/* Of one wave; returns how many: the last one only where the settings ask for a verification. */
+size_t rollout_gates(const struct rollout *rollout, uint32_t wave,
+                     struct rollout_gate out[ROLLOUT_GATES]);
 /* The whole open wave: all gates and the number of unavailable nodes; on failure text says why. */
 enum rollout_gate_state rollout_judge(const struct rollout *rollout, char text[ROLLOUT_TEXT_SIZE]);
 

@@ -4,7 +4,8 @@
  * receipts: each node applied its plan and observes just that; of the whole rollout at most
  * unavailable_max nodes may have failed or be absent. findings: nothing was found on the nodes
  * since the wave began. probe: each node that applied was heard from after its receipt, and the
- * self-test in it is good: a plan that cuts a node off never passes.
+ * self-test in it is good: a plan that cuts a node off never passes. verification: once the others
+ * have passed, the tests between the nodes that the settings ask for (rollout_verify.h).
  */
 #include "fleet/rollout.h"
 
@@ -62,7 +63,16 @@ static void add_probe(struct rollout_gate *gate, const struct rollout_node *node
     *out_failed |= node->probe_failed;
 }
 
-void rollout_gates(const struct rollout *r, uint32_t wave, struct rollout_gate out[ROLLOUT_GATES])
+/* A wave that is over had passed. */
+static struct rollout_gate verification_of(const struct rollout *r, uint32_t wave)
+{
+    bool over = wave < r->wave;
+    enum rollout_gate_state state = over ? ROLLOUT_GATE_OK : r->verify_state;
+    return (struct rollout_gate){
+        .name = "verification", .state = state, .value = state == ROLLOUT_GATE_OK, .wanted = 1};
+}
+
+size_t rollout_gates(const struct rollout *r, uint32_t wave, struct rollout_gate out[ROLLOUT_GATES])
 {
     struct rollout_gate receipts = {.name = "receipts"}, findings = {.name = "findings"},
                         probe = {.name = "probe"};
@@ -91,6 +101,10 @@ void rollout_gates(const struct rollout *r, uint32_t wave, struct rollout_gate o
     out[0] = receipts;
     out[1] = findings;
     out[2] = probe;
+    if (r->settings.verify == NULL)
+        return 3;
+    out[3] = verification_of(r, wave);
+    return 4;
 }
 
 static void explain(const struct rollout *r, const struct rollout_gate *gate,
@@ -101,6 +115,8 @@ static void explain(const struct rollout *r, const struct rollout_gate *gate,
     for (size_t i = 0; i < gate->node_count && used + NAME_SIZE + 2 < ROLLOUT_TEXT_SIZE; i++)
         used += (size_t)snprintf(text + used, ROLLOUT_TEXT_SIZE - used, "%s %s", i == 0 ? ":" : ",",
                                  r->nodes[gate->nodes[i]].name);
+    if (gate->state == ROLLOUT_GATE_FAILED && strcmp(gate->name, "verification") == 0)
+        snprintf(text, ROLLOUT_TEXT_SIZE, "gate verification: %.200s", r->verify_why);
 }
 
 /* A wave of absent nodes shows nothing; it passes only behind nodes that did. */
@@ -119,9 +135,9 @@ enum rollout_gate_state rollout_judge(const struct rollout *r, char text[ROLLOUT
 {
     struct rollout_gate gates[ROLLOUT_GATES];
     bool pending = false;
-    rollout_gates(r, r->wave, gates);
+    size_t count = rollout_gates(r, r->wave, gates);
     text[0] = '\0';
-    for (size_t i = 0; i < ROLLOUT_GATES; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (gates[i].state == ROLLOUT_GATE_FAILED) {
             explain(r, &gates[i], text);
             return ROLLOUT_GATE_FAILED;

@@ -16,6 +16,7 @@ static const char *const gate_states[] = {
     [ROLLOUT_GATE_PENDING] = "pending",
     [ROLLOUT_GATE_OK] = "ok",
     [ROLLOUT_GATE_FAILED] = "failed",
+    NULL,
 };
 
 /* What remains of a deadline in ms, rounded up, so that a stored timer never fires early; a
@@ -40,6 +41,25 @@ static void read_remaining(struct json_reader *r, const char *key, int64_t now_n
         *out = now_ns + left_ms * NS_PER_MS;
 }
 
+static bool write_verify(json_t *head, const struct rollout *r)
+{
+    return (r->verify_number == 0 ||
+            write_member(head, "verification", json_integer(r->verify_number))) &&
+           (r->verify_state == ROLLOUT_GATE_PENDING ||
+            write_member(head, "verify_state", json_string(gate_states[r->verify_state]))) &&
+           write_text(head, "verify_why", r->verify_why);
+}
+
+static void read_verify(struct json_reader *head, struct rollout *r)
+{
+    int state = ROLLOUT_GATE_PENDING;
+    r->verify_number = 0;
+    json_reader_int(head, "verification", false, 1, INT64_MAX, &r->verify_number);
+    json_reader_enum(head, "verify_state", false, gate_states, &state);
+    read_text(head, "verify_why", false, 1, r->verify_why, sizeof(r->verify_why));
+    r->verify_state = (enum rollout_gate_state)state;
+}
+
 json_t *rollout_head_to_json(const struct rollout *r, int64_t now_ns)
 {
     OWN(json) json_t *head = json_object();
@@ -53,7 +73,7 @@ json_t *rollout_head_to_json(const struct rollout *r, int64_t now_ns)
         !write_member(head, "waves", json_integer(r->wave_count)) ||
         !write_member(head, "wave", json_integer(r->wave)) ||
         !write_member(head, "open", json_boolean(r->wave_open)) ||
-        !write_member(head, "passed", json_boolean(r->passed)) ||
+        !write_member(head, "passed", json_boolean(r->passed)) || !write_verify(head, r) ||
         !write_remaining(head, "gates_ms", r->gates_ns, now_ns) ||
         !write_remaining(head, "confirm_ms", r->confirm_ns, now_ns) ||
         !write_remaining(head, "soak_ms", r->soak_ns, now_ns) ||
@@ -83,6 +103,7 @@ enum err_code rollout_head_from_json(struct rollout *r, const json_t *document, 
     json_reader_int(&head, "wave", true, 0, ROLLOUT_WAVES_MAX + 1, &wave);
     json_reader_bool(&head, "open", true, &r->wave_open);
     json_reader_bool(&head, "passed", true, &r->passed);
+    read_verify(&head, r);
     read_remaining(&head, "gates_ms", now_ns, &r->gates_ns);
     read_remaining(&head, "confirm_ms", now_ns, &r->confirm_ns);
     read_remaining(&head, "soak_ms", now_ns, &r->soak_ns);
@@ -127,15 +148,20 @@ enum err_code rollout_node_from_json(struct rollout_node *node, const json_t *do
     return read_result(&findings, err);
 }
 
-static json_t *gate_to_json(const struct rollout *r, const struct rollout_gate *gate)
+static json_t *gate_to_json(const struct rollout *r, uint32_t wave, const struct rollout_gate *gate)
 {
     OWN(json) json_t *names = json_array();
     for (size_t i = 0; i < gate->node_count; i++)
         if (json_array_append_new(names, json_string(r->nodes[gate->nodes[i]].name)) != 0)
             return NULL;
-    return json_pack("{ss, ss, sI, sI, sO}", "name", gate->name, "state", gate_states[gate->state],
-                     "value", (json_int_t)gate->value, "wanted", (json_int_t)gate->wanted, "nodes",
-                     names);
+    OWN(json)
+    json_t *shown = json_pack("{ss, ss, sI, sI, sO}", "name", gate->name, "state",
+                              gate_states[gate->state], "value", (json_int_t)gate->value, "wanted",
+                              (json_int_t)gate->wanted, "nodes", names);
+    if (shown == NULL || (strcmp(gate->name, "verification") == 0 && wave == r->wave &&
+                          !write_text(shown, "why", r->verify_why)))
+        return NULL;
+    return GIVE(shown);
 }
 
 static size_t count_nodes(const struct rollout *r, uint32_t wave, enum rollout_node_state state)
@@ -170,15 +196,15 @@ static const char *wave_state(const struct rollout *r, uint32_t wave)
 static json_t *wave_to_json(const struct rollout *r, uint32_t wave)
 {
     struct rollout_gate gates[ROLLOUT_GATES];
-    size_t count = 0;
+    size_t count = 0, gate_count = 0;
     for (size_t i = 0; i < r->node_count; i++)
         count += r->nodes[i].wave == wave;
     OWN(json) json_t *list = json_array();
     bool begun = !is_taken_back(r, wave) && (wave < r->wave || (wave == r->wave && r->wave_open));
     if (begun)
-        rollout_gates(r, wave, gates);
-    for (size_t i = 0; begun && i < ROLLOUT_GATES; i++)
-        if (json_array_append_new(list, gate_to_json(r, &gates[i])) != 0)
+        gate_count = rollout_gates(r, wave, gates);
+    for (size_t i = 0; i < gate_count; i++)
+        if (json_array_append_new(list, gate_to_json(r, wave, &gates[i])) != 0)
             return NULL;
     return json_pack("{sI, ss, sI, sO}", "wave", (json_int_t)wave + 1, "state", wave_state(r, wave),
                      "nodes", (json_int_t)count, "gates", list);

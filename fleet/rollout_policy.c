@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fleet/read.h"
+#include "fleet/rollout_verify.h"
 
 #define PERCENT_FULL 100
 
@@ -144,6 +145,7 @@ void rollout_settings_read(struct json_reader *r, struct rollout_settings *setti
     read_duration(r, "confirm_timeout", &timer, &settings->confirm_timeout_ns);
     read_duration(r, "soak", &span, &settings->soak_ns);
     read_duration(r, "wave_deadline", &timer, &settings->wave_deadline_ns);
+    rollout_verify_read(r, settings);
     if (settings->confirm_timeout_ns % NS_PER_S != 0)
         read_problem(r, "confirm_timeout", "is whole seconds: agents count it in seconds");
     if (settings->soak_ns >= settings->confirm_timeout_ns)
@@ -166,6 +168,8 @@ bool rollout_settings_write(const struct rollout_settings *settings, json_t *obj
     ok &= write_member(object, "confirm", json_string(settings->manual ? "manual" : "auto"));
     ok &= write_duration(object, "confirm_timeout", settings->confirm_timeout_ns);
     ok &= write_duration(object, "soak", settings->soak_ns);
+    ok &= settings->verify == NULL ||
+          write_member(object, "verify", json_deep_copy(settings->verify));
     return ok && write_duration(object, "wave_deadline", settings->wave_deadline_ns);
 }
 
@@ -179,15 +183,22 @@ void rollout_settings_init(struct rollout_settings *settings)
 void rollout_settings_release(struct rollout_settings *settings)
 {
     json_decref(settings->waves);
-    settings->waves = NULL;
+    json_decref(settings->verify);
+    settings->waves = settings->verify = NULL;
 }
 
 enum err_code rollout_settings_copy(const struct rollout_settings *from,
                                     struct rollout_settings *out, struct err *err)
 {
-    *out = *from;
-    if (from->waves != NULL && (out->waves = json_deep_copy(from->waves)) == NULL)
+    struct rollout_settings copy = *from;
+    copy.waves = from->waves == NULL ? NULL : json_deep_copy(from->waves);
+    copy.verify = from->verify == NULL ? NULL : json_deep_copy(from->verify);
+    if ((copy.waves == NULL) != (from->waves == NULL) ||
+        (copy.verify == NULL) != (from->verify == NULL)) {
+        rollout_settings_release(&copy);
         return err_nomem(err);
+    }
+    *out = copy;
     return ERR_OK;
 }
 

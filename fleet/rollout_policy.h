@@ -31,13 +31,14 @@ struct rollout_settings {
     bool unavailable_is_share;
     bool manual; /* a person confirms each wave */
     int64_t confirm_timeout_ns, soak_ns, wave_deadline_ns;
+    json_t *verify; /* owned: the tests of each wave (fleet/rollout_verify.h); NULL = none */
 };
 void rollout_settings_init(struct rollout_settings *settings); /* the defaults */
 void rollout_settings_release(struct rollout_settings *settings);
 ERR_MUST_CHECK enum err_code rollout_settings_copy(const struct rollout_settings *from,
                                                    struct rollout_settings *out, struct err *err);
 /* Reads the members that are there over what `settings` holds: waves, max_unavailable, confirm,
- * confirm_timeout, soak, wave_deadline. Problems become findings of the reader. */
+ * confirm_timeout, soak, wave_deadline, verify. Problems become findings of the reader. */
 void rollout_settings_read(struct json_reader *r, struct rollout_settings *settings);
 /* The same members; false = no memory. */
 bool rollout_settings_write(const struct rollout_settings *settings, json_t *object);

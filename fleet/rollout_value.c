@@ -65,7 +65,7 @@ enum err_code rollout_copy(const struct rollout *from, struct rollout **out, str
     if (r == NULL)
         return err_nomem(err);
     *r = *from;
-    r->settings.waves = NULL;
+    r->settings.waves = r->settings.verify = NULL;
     r->nodes = malloc((from->node_count + 1) * sizeof(*r->nodes));
     if (r->nodes == NULL)
         return err_nomem(err);

@@ -95,6 +95,9 @@ bool verification_task_parse(const char *text, int64_t *out_number, size_t *out_
 
 /* Made: verification_plan.c -------------------------------------------------------------------- */
 
+/* The members that say what is measured, over the defaults: kinds, devices, pairs, bytes,
+ * iterations, deadline, force. Problems become findings of the reader. */
+void verification_settings_read(struct json_reader *r, struct verification_settings *out);
 /* A request's settings (schemas/verification.json). findings may be NULL. ERR_INVALID. */
 ERR_MUST_CHECK enum err_code verification_request_from_json(const json_t *document,
                                                             struct verification_settings *out,

@@ -70,24 +70,30 @@ static void read_sizes(struct json_reader *r, struct verification_settings *out)
     out->deadline_s = (int)(deadline_ns / NS_PER_S);
 }
 
+void verification_settings_read(struct json_reader *r, struct verification_settings *out)
+{
+    int pairs = 0;
+    *out = (struct verification_settings){.note = ""};
+    read_kinds(r, out);
+    read_devices(r);
+    json_reader_enum(r, "pairs", false, pairing_names, &pairs);
+    out->all_pairs = pairs == 1;
+    read_sizes(r, out);
+    json_reader_bool(r, "force", false, &out->force);
+}
+
 enum err_code verification_request_from_json(const json_t *document,
                                              struct verification_settings *out,
                                              struct finding_list *findings, struct err *err)
 {
     OWN_FINDINGS struct finding_list own;
     struct json_reader r;
-    struct verification_settings read = {.note = ""};
+    struct verification_settings read;
     bool all = false;
-    int pairs = 0;
     finding_list_init(&own);
     json_reader_init(&r, document, "", &own);
     int given = rollout_pick_read(&r) + (json_reader_bool(&r, "all", false, &all) && all);
-    read_kinds(&r, &read);
-    read_devices(&r);
-    json_reader_enum(&r, "pairs", false, pairing_names, &pairs);
-    read.all_pairs = pairs == 1;
-    read_sizes(&r, &read);
-    json_reader_bool(&r, "force", false, &read.force);
+    verification_settings_read(&r, &read);
     read_text(&r, "message", false, 0, read.note, sizeof(read.note));
     json_reader_end(&r);
     if (given != 1 && !finding_list_has_errors(&own))

@@ -149,7 +149,8 @@ static bool check_document(struct request *request)
     finding_list_init(&findings);
     rollout_settings_init(&settings);
     settings.soak_ns = 0;
-    settings.confirm_timeout_ns = ROLLOUT_TIME_MAX_NS; /* the policy's may be anything */
+    /* The policy's may be anything. */
+    settings.confirm_timeout_ns = settings.wave_deadline_ns = ROLLOUT_TIME_MAX_NS;
     enum err_code code =
         rollout_request_from_json(request_json(request), &settings, &findings, &err);
     rollout_settings_release(&settings);

@@ -7,7 +7,6 @@
 
 #include "db/verifications.h"
 #include "server/api.h"
-#include "server/campaigns.h"
 #include "server/look.h"
 #include "server/page.h"
 #include "server/pipeline.h"
@@ -64,27 +63,19 @@ static void release_create(struct task *task)
     free(ct);
 }
 
-/* A node is in one test at a time, and none while its firmware is written. */
 static enum err_code check_free(struct create_task *ct, struct err *err)
 {
     struct task *task = &ct->base;
-    const struct world *world = task->app->world;
-    for (size_t i = 0; i < world->view.node_count; i++) {
-        const char *name = world->nodes[i]->name;
-        if (!verification_has_node(ct->change.copy, name))
-            continue;
-        const struct verification *other = verifications_on(world, name);
-        const struct campaign *campaign = campaigns_on(world, name);
-        if (other != NULL)
-            return task_refuse(task, 409, "verification-active", err,
-                               "node %s is in verification v-%lld: let it end, cancel it, or leave "
-                               "the node out",
-                               name, (long long)other->number);
-        if (campaign != NULL)
-            return task_refuse(task, 409, "node-in-campaign", err,
-                               "node %s is being flashed by firmware campaign c-%lld: wait until "
-                               "it has ended there, or leave the node out",
-                               name, (long long)campaign->number);
+    char why[VERIFY_WHY_SIZE];
+    switch (verifications_conflict(task->app->world, ct->change.copy, why)) {
+    case VERIFICATIONS_FULL:
+        return task_refuse(task, 409, "verifications-full", err, "%s", why);
+    case VERIFICATIONS_ACTIVE:
+        return task_refuse(task, 409, "verification-active", err, "%s", why);
+    case VERIFICATIONS_CAMPAIGN:
+        return task_refuse(task, 409, "node-in-campaign", err, "%s", why);
+    case VERIFICATIONS_FREE:
+        break;
     }
     return ERR_OK;
 }
@@ -96,11 +87,6 @@ static enum err_code make(struct create_task *ct, struct err *err)
     const char *missing = world_missing_node(world, json_object_get(ct->document, "nodes"));
     if (missing != NULL)
         return task_refuse(task, 422, "unknown-node", err, "there is no node '%.63s'", missing);
-    if (world->verification_count == VERIFICATIONS_ACTIVE_MAX)
-        return task_refuse(task, 409, "verifications-full", err,
-                           "%d verifications are not over, as many as may be: let one end, or "
-                           "cancel it",
-                           VERIFICATIONS_ACTIVE_MAX);
     verification_change_init(&ct->change, task->app);
     struct err why = ERR_INIT;
     enum err_code code =

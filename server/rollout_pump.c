@@ -13,6 +13,7 @@
 #include "server/campaigns.h"
 #include "server/planner.h"
 #include "server/rollouts.h"
+#include "server/verifications.h"
 
 #define PUMP_NODES    64               /* first plans in one write */
 #define PUMP_PLANS    32               /* plans dropped in one write */
@@ -145,7 +146,9 @@ static enum err_code advance(struct app *app, struct db_tx *tx, const struct rol
 {
     int64_t now_ns = app->clock->mono_ns(app->clock);
     struct rollout_change change;
-    bool gone = false, left = true;
+    struct verification_change verification;
+    bool gone = false, left = true, verified = false;
+    verification_change_init(&verification, app);
     enum err_code code = rollout_change_begin(&change, app, rollout, err);
     if (code == ERR_OK)
         code = drop_gone(&change, tx, &gone, err);
@@ -154,15 +157,22 @@ static enum err_code advance(struct app *app, struct db_tx *tx, const struct rol
         code = keep_targets(&change, tx, &left, err);
     if (code == ERR_OK && !left)
         code = freeze(&change, tx, err);
+    if (code == ERR_OK)
+        code = rollout_verify_hear(&change, tx, &verified, err);
     if (code == ERR_OK) {
         rollout_step(change.copy, now_ns, &change.actions);
-        *out_did = gone || change.actions.count > 0 || has_changed(change.copy, now_ns);
+        code = rollout_verify_order(&change, tx, &verification, &verified, err);
     }
-    if (code == ERR_OK && *out_did)
+    *out_did = code == ERR_OK &&
+               (gone || verified || change.actions.count > 0 || has_changed(change.copy, now_ns));
+    if (*out_did)
         code = rollout_change_store(&change, tx, "", err);
+    if (code == ERR_OK && verification.copy != NULL)
+        verification_change_settle(&verification);
     if (code == ERR_OK && *out_did)
         rollout_change_settle(&change);
     rollout_change_release(&change);
+    verification_change_release(&verification);
     return code;
 }
 

@@ -49,6 +49,19 @@ ERR_MUST_CHECK enum err_code rollout_load(struct db_ro *ro, int64_t number, int6
 void rollout_tell(struct rollout *rollout, size_t index, const struct world_node *node,
                   int64_t now_ns);
 
+/* rollout_verify.c: the verification of a wave (fleet/rollout_verify.h) ------------------------ */
+
+struct verification_change;
+/* Before the copy is stepped: tells it of the end of its verification. */
+ERR_MUST_CHECK enum err_code rollout_verify_hear(struct rollout_change *change, struct db_tx *tx,
+                                                 bool *out_did, struct err *err);
+/* After: orders the verification that is due, or cancels one that nobody waits for any more. Where
+ * out->copy is not NULL then, it is stored, and settled by the caller, who releases it in any case.
+ */
+ERR_MUST_CHECK enum err_code rollout_verify_order(struct rollout_change *change, struct db_tx *tx,
+                                                  struct verification_change *out, bool *out_did,
+                                                  struct err *err);
+
 /* rollout_pump.c: the work between writes ------------------------------------------------------ */
 
 /* Queues a write when there is something to do. After commits, planning and ticks. */

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "db/tables.h"
 #include "db/verifications.h"
+#include "server/campaigns.h"
 
 struct verification *verifications_get(const struct world *world, int64_t number)
 {
@@ -26,6 +27,40 @@ struct verification *verifications_on(const struct world *world, const char *nod
         if (verification_has_node(world->verifications[i], node))
             return world->verifications[i];
     return NULL;
+}
+
+enum verifications_conflict verifications_conflict(const struct world *world,
+                                                   const struct verification *made,
+                                                   char why[VERIFY_WHY_SIZE])
+{
+    if (world->verification_count == VERIFICATIONS_ACTIVE_MAX) {
+        snprintf(why, VERIFY_WHY_SIZE,
+                 "%d verifications are not over, as many as may be: let one end, or cancel it",
+                 VERIFICATIONS_ACTIVE_MAX);
+        return VERIFICATIONS_FULL;
+    }
+    for (size_t i = 0; i < world->view.node_count; i++) {
+        const char *name = world->nodes[i]->name;
+        if (!verification_has_node(made, name))
+            continue;
+        const struct verification *other = verifications_on(world, name);
+        const struct campaign *campaign = campaigns_on(world, name);
+        if (other != NULL) {
+            snprintf(why, VERIFY_WHY_SIZE,
+                     "node %s is in verification v-%lld: let it end, cancel it, or leave the node "
+                     "out",
+                     name, (long long)other->number);
+            return VERIFICATIONS_ACTIVE;
+        }
+        if (campaign != NULL) {
+            snprintf(why, VERIFY_WHY_SIZE,
+                     "node %s is being flashed by firmware campaign c-%lld: wait until it has "
+                     "ended there, or leave the node out",
+                     name, (long long)campaign->number);
+            return VERIFICATIONS_CAMPAIGN;
+        }
+    }
+    return VERIFICATIONS_FREE;
 }
 
 /* Tasks ---------------------------------------------------------------------------------------- */
@@ -258,4 +293,5 @@ void verification_change_settle(struct verification_change *change)
         world->verifications[at] = world->verifications[--world->verification_count];
     verification_free(copy);
     world->verifications_due = true;
+    world->rollouts_due |= over; /* one may wait for it, or for its nodes */
 }

@@ -35,6 +35,16 @@ void verification_change_settle(struct verification_change *change);
 struct verification *verifications_get(const struct world *world, int64_t number);
 /* The one that has the node in a test that is not over; NULL = none. */
 struct verification *verifications_on(const struct world *world, const char *node);
+enum verifications_conflict {
+    VERIFICATIONS_FREE = 0,
+    VERIFICATIONS_FULL,     /* as many as may be are not over */
+    VERIFICATIONS_ACTIVE,   /* a node is in another one: it is in one test at a time */
+    VERIFICATIONS_CAMPAIGN, /* a node's firmware is being written */
+};
+/* Why one that was made cannot begin now; in `why` which node, and what to do. */
+enum verifications_conflict verifications_conflict(const struct world *world,
+                                                   const struct verification *made,
+                                                   char why[VERIFY_WHY_SIZE]);
 void verifications_task_key(const char *node, char out[PUBLISH_KEY_SIZE]); /* "node/N/verify" */
 
 /* verification_load.c: start-up; with publish, the tasks of what runs too. */

@@ -162,6 +162,7 @@ export const operations = {
   "gateName.receipts": "receipts",
   "gateName.findings": "findings",
   "gateName.probe": "self-test",
+  "gateName.verification": "tests",
   "rollout.policy": "How changes reach nodes",
   "rollout.modeLabel": "Mode",
   "rollout.mode.direct": "Directly: each change goes to every node at once.",

@@ -163,6 +163,7 @@ export const operationsZh: Record<keyof typeof operations, string> = {
   "gateName.receipts": "回执",
   "gateName.findings": "检查结果",
   "gateName.probe": "自检",
+  "gateName.verification": "测试",
   "rollout.policy": "变更如何到达节点",
   "rollout.modeLabel": "模式",
   "rollout.mode.direct": "直接：每次变更立即下发到所有节点。",
