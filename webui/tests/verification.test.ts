@@ -67,7 +67,7 @@ describe("what was measured", () => {
   it("stands in the table with dashes for what is not known", () => {
     const { container } = render(TestTable, { name: "x", tests: [{ ...test, verdict: "unknown", why: "node n2 did not answer in time" }, { ...test, test: "v-2-2", verdict: "not-applicable", value: 9000 }] });
     const rows = [...container.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent?.replace(/\s+/g, " ").trim()));
-    expect(rows[0]?.slice(2)).toEqual(["○ unknown", "latency, median", "–", "ns", "–", "–", "–", "node n2 did not answer in time"]);
-    expect(rows[1]?.slice(2)).toEqual(["○ not applicable", "latency, median", "9000", "ns", "–", "–", "–", "–"]);
+    expect(rows[0]?.slice(2)).toEqual(["○ unknown", "node n2 did not answer in time", "latency, median", "–", "ns", "–", "–", "–"]);
+    expect(rows[1]?.slice(2)).toEqual(["○ not applicable", "–", "latency, median", "9000", "ns", "–", "–", "–"]);
   });
 });
