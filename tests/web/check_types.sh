@@ -31,6 +31,9 @@ lacking=$(python3 "$src/tests/web/hints.py" "$src" 2>&1)
 lacking=$(python3 "$src/tests/web/words.py" "$src" 2>&1)
 [ -z "$lacking" ] && say ok "every state of the contract that is shown has its text" "" ||
     say "not ok" "every state of the contract that is shown has its text" "$lacking"
+lacking=$(python3 "$src/tests/web/texts.py" "$src" 2>&1)
+[ -z "$lacking" ] && say ok "what the server says by a stable id has its Chinese" "" ||
+    say "not ok" "what the server says by a stable id has its Chinese" "$lacking"
 grep -qE '"(resolved)"|://registry' "$src/webui/package-lock.json" &&
     say "not ok" "the lock file names no registry" "see webui/.npmrc" || say ok "the lock file names no registry" ""
 loose=$(sed -n '/ependencies"/,/}/p' "$src/webui/package.json" | grep -E '": "[^0-9]')

@@ -15,6 +15,8 @@ export interface Column<Row> {
   width?: number;
   num?: boolean;
   mono?: boolean;
+  /** Words of the server or of a node, which may be English in any language. */
+  told?: boolean;
   /** Not shown at first. */
   hidden?: boolean;
 }

@@ -1,0 +1,38 @@
+/** Runbooks in Chinese: a symptom by name, and of each step its question, effect, action and what it needs. fleet/runbook_table.c has them; tests/web/texts.py holds this complete. */
+export const symptomsZh: Record<string, string> = {
+  "cm-error": "连接失败：CM ID 进入 ERROR 状态",
+  "packet-loss": "数据包丢失或被重传",
+  "performance-drop": "集合操作的耗时是以前的数倍",
+  "slow-node": "同样的工作，某个节点比其他节点慢",
+  "tenant-interference": "另一租户的作业运行时，本作业变慢",
+};
+
+export const stepsZh: Record<string, readonly [check: string, effect: string, action: string, needs: string]> = {
+  "link-state": ["每个 RDMA 端口是否都已启用并一直保持？", "端口一断，经过它的所有连接都会结束", "检查线缆两端；更换线缆或收发器", "ibstat、ip link，或节点的清单"],
+  fcs: ["收到的帧是否损坏？", "损坏的帧被丢弃，超时后才重传", "清洁或更换线缆和两端的收发器，再看是否继续增长", "每个端口的 ethtool -S"],
+  "gpu-ecc": ["GPU 是否有内存错误或自身错误？", "GPU 纠错、重映射或降速时，整个环都要等待", "腾空节点并复位 GPU；再次出现则更换", "nvidia-smi -q 和内核日志"],
+  "irq-balance": ["中断是否分散到多个 CPU？", "由一个 CPU 处理所有完成事件会限制端口的速率", "把网卡的中断分散到其 NUMA 节点的各 CPU", "间隔数秒的两份 /proc/interrupts"],
+  pcie: ["网卡和 GPU 的 PCIe 链路是否完整？", "通道数或速度减半，带宽也减半", "重新插卡，检查插槽宽度和转接卡", "以 root 运行的 lspci -vv，或节点的清单"],
+  ptp: ["节点的各时钟是否一致？", "不同节点的时间无法比较，依时间调度的内容会漂移", "检查节点的 ptp4l 和 phc2sys，然后检查主时钟", "带 PTP 时钟的网卡，且代理能读取其偏差"],
+  host: ["主机本身是否正常：内存、CPU、温度？", "等待内存或降速散热的主机每次都会迟到", "查看证据；若有部件损坏，将节点移出服务", "dmesg 和节点的遥测"],
+  "device-health": ["网卡、其固件和驱动是否工作正常？", "固件没有响应的网卡无法创建队列对", "复位设备；再次出现则收集固件转储交给厂商", "dmesg、devlink health"],
+  pause: ["是否有优先级或整条链路长时间被暂停？", "被暂停的端口什么也不发，暂停还会蔓延到向它发送的一方", "找出不断发送暂停帧的主机或端口，将其移出网络", "每个端口的 ethtool -S，含暂停时长"],
+  retransmission: ["数据包是否被重传？", "每次丢包都要等一次超时：消息只需微秒，超时却要毫秒", "查找丢包之处：丢弃、流控、MTU、线缆", "代理读取的每个 RDMA 端口的 hw_counters"],
+  discards: ["端口、其缓冲或队列是否丢弃帧？", "被丢弃的内容在超时后才重传", "检查该优先级缓冲的余量、接收环和缓慢的主机", "每个端口的 ethtool -S，tc -s qdisc"],
+  "receive-queue": ["接收方是否及时提供缓冲？", "接收方没有缓冲，发送方只能等待后重试", "查找迟缓的接收方：CPU、中断、队列深度", "代理读取的每个 RDMA 端口的 hw_counters"],
+  marking: ["流量的标记是否按计划经过端口？", "走在计划以外的类中的流量会在那里被丢弃，或拖慢该类的其他流量", "在 GET /v1/nodes/NODE/chains 中查看哪一跳与计划不符", "节点的标记链，代理有计划时会上报"],
+  ecn: ["拥塞是否先被标记，再触发暂停？", "没有标记，发送方不会减速，只能由暂停或丢包结束拥塞", "检查交换机该类的 ECN 配置，以及 Kmin 与 PFC 阈值的关系", "交换机的 show ecn，节点的暂停和 CNP 计数"],
+  mtu: ["路径上的 MTU 是否一致？", "大于对端所能接收的帧会被无声丢弃", "用网络配置统一该轨所有端口的 MTU", "两端的 ibv_devinfo"],
+  gid: ["每个 RDMA 端口是否都有可路由的地址，且位置未变？", "连接从地址建立；没有地址或地址不同，连接会被拒绝", "给接口配置 IP 地址；重新启动使用旧索引的作业", "show_gids，或节点的清单"],
+  "address-resolution": ["连接管理器能否解析地址和路由？", "对端地址或到它的路由没有应答时，CM ID 进入 ERROR", "比较两端的地址、VLAN 和路由；确认监听方在运行", "dmesg、rdma resource show cm_id、作业日志"],
+  "peer-ping": ["对端是否应答？", "没有应答的对端无法连接", "检查对端的链路、地址和监听方，再检查中间的路径", "两节点之间的 rping 或 ib_send_lat"],
+  retries: ["是否有队列对放弃了重传？", "放弃的队列对处于 ERROR 状态，其连接也是", "查找路径上的丢包：丢弃、流控、MTU", "代理读取的每个 RDMA 端口的 hw_counters"],
+  "subnet-manager": ["子网管理器是否正常？", "没有子网管理器就无法解析任何路径", "查看子网管理器的日志；确认只有一个主用", "opensm 的日志、sminfo"],
+  ibping: ["ibping 能否到达对端？", "管理数据报的丢失在建立连接之前就反映了路径的状况", "用 ibqueryerrors 和 iblinkinfo 检查路径", "在对端运行 ibping -S，再向它 ibping"],
+  "base-latency": ["无负载时的延迟是否符合该类设备上此工具的水平？", "基础延迟超出其类别，说明路径更长或主机缓慢", "与同轨的节点比较；先看路径，再看主机", "两节点之间的 ib_send_lat（InfiniBand 上用 ibping）"],
+  guarantee: ["每个作业是否都得到其保证带宽？", "想要更多却不足份额的作业正被其他作业挤压", "检查其端口的拥塞、暂停和重传；比较各份额", "节点统计的带标签作业的队列对"],
+  "limit-floor": ["作业变慢是否因其自身的上限？", "上限低于需求的 70 % 时，发送方会相互压制", "提高 bw_limit，或把作业布置到其他位置", "作业的需求：七天的统计，或在策略中声明"],
+  "unlabelled-traffic": ["节点的 RDMA 流量是否有很多不属于任何作业？", "不属于作业的流量既无保证也无上限，有多少占多少", "找出没有标签的队列对所属的进程，并布置其作业", "节点统计的队列对（rdma statistic qp）"],
+  "latency-outlier": ["是否有队列对比同一作业的其他队列对更慢？", "最慢的成员决定集合操作的速度", "与其他节点比较：PCIe、中断、线缆、暂停", "Solar-RDMA 的延迟直方图，或作业的 nccl-tests"],
+  agent: ["能否收到节点的消息，其计数是否最新？", "收不到的就不知道：其他步骤可能因此为未知", "检查 stellar-agent.service 和节点本身", "节点上的代理"],
+};
