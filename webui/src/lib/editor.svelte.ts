@@ -56,6 +56,19 @@ export class Editor {
     }
   }
 
+  /** What is stored by now, for the next change; what was typed here stays, and stands beside it. */
+  async look(): Promise<Stored> {
+    const stored = await this.door.read();
+    if (this.changed) this.theirs = stored;
+    else this.take(stored);
+    return stored;
+  }
+
+  /** Of what is stored, as far as it was looked at. */
+  get newest(): string | null {
+    return this.theirs === null ? this.etag : this.theirs.etag;
+  }
+
   change(doc: Json): void {
     this.text = print(doc);
   }

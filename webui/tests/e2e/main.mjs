@@ -112,9 +112,24 @@ try {
     await admin.getByRole("button", { name: "Go back" }).click();
     const dialog = admin.getByRole("dialog");
     equal(await dialog.getByRole("button", { name: "Go back" }).isDisabled(), true, "without the name");
+    const now = await call("GET", "/v1/tenants/vision/policy");
+    await call("PUT", "/v1/tenants/vision/policy?message=in%20between", { qos_policy: { ...now.json.qos_policy, nlp_job: { priority: 3, bw_guarantee: "42%" } } }, { "If-Match": now.etag });
     await dialog.getByLabel("Type vision to confirm").fill("vision");
     await dialog.getByRole("button", { name: "Go back" }).click();
-    await until(async () => (await call("GET", "/v1/tenants/vision/policy")).json.qos_policy.nlp_job.bw_guarantee === "40%", "revision 3");
+    // Not over what somebody stored since: that is shown beside both, and by whom.
+    await dialog.getByText("Somebody else changed it meanwhile.").waitFor();
+    await dialog.getByText(/ By .*: in between$/).waitFor();
+    const cells = await dialog.getByRole("row", { name: /nlp_job\/bw_guarantee/ }).getByRole("cell").allInnerTexts();
+    equal(cells.slice(1), ['"45%"', '"42%"', '"40%"'], "before, theirs, yours");
+    equal((await call("GET", "/v1/tenants/vision/policy")).json.qos_policy.nlp_job.bw_guarantee, "42%", "nothing was overwritten");
+    equal(await dialog.getByRole("button", { name: "Go back" }).isDisabled(), true, "without the name again");
+  });
+  await inspect(admin, "policy-lost-rollback");
+  await test("and goes back all the same when the name is typed again", async () => {
+    const dialog = admin.getByRole("dialog");
+    await dialog.getByLabel("Type vision to confirm").fill("vision");
+    await dialog.getByRole("button", { name: "Go back" }).click();
+    await until(async () => (await call("GET", "/v1/tenants/vision/policy")).json.qos_policy.nlp_job.bw_guarantee === "40%", "revision 4");
   });
   await inspect(admin, "policy-history");
 
@@ -176,6 +191,35 @@ try {
     await go("/tokens", "Tokens");
     await admin.getByRole("button", { name: "Create", exact: true }).click();
     await admin.getByText(/^st_/).waitFor();
+    noFaults(admin);
+  });
+
+  await test("what somebody changed or deleted meanwhile is not deleted unseen", async () => {
+    await call("PUT", "/v1/tenants/speech", { quota: { jobs_max: 2 } }, { "If-None-Match": "*" });
+    await go("/tenants", "Tenants");
+    const dialog = admin.getByRole("dialog");
+    const drop = dialog.getByRole("button", { name: "Delete" });
+    await admin.getByRole("button", { name: "Delete speech" }).click();
+    await call("PUT", "/v1/tenants/speech", { quota: { jobs_max: 9 } }, { "If-Match": (await call("GET", "/v1/tenants/speech")).etag });
+    await dialog.getByLabel("Type speech to confirm").fill("speech");
+    await drop.click();
+    await dialog.getByText(/Somebody else changed it meanwhile. By /).waitFor();
+    equal(await dialog.getByRole("row", { name: /jobs_max/ }).getByRole("cell").allInnerTexts(), ["/quota/jobs_max", "2", "9"], "what changed");
+    equal((await call("GET", "/v1/tenants/speech")).status, 200, "the tenant");
+    await dialog.getByLabel("Type speech to confirm").fill("speech");
+    await drop.click();
+    await dialog.waitFor({ state: "detached" });
+    equal((await call("GET", "/v1/tenants/speech")).status, 404, "the tenant");
+
+    await call("POST", "/v1/users", { name: "carl", role: "auditor", password: PASSWORD });
+    await go("/users", "Users");
+    await admin.getByRole("button", { name: "Delete carl" }).click();
+    await call("DELETE", "/v1/users/carl", undefined, { "If-Match": (await call("GET", "/v1/users/carl")).etag });
+    await dialog.getByLabel("Type carl to confirm").fill("carl");
+    await drop.click();
+    await dialog.getByText(/Somebody else deleted it meanwhile. By /).waitFor();
+    equal(await drop.count(), 0, "ways to delete what is gone");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
     noFaults(admin);
   });
 
