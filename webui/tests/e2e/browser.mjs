@@ -11,6 +11,8 @@ export const PASSWORD = "correct horse battery";
 const shots = process.env.STELLAR_SHOTS;
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WAIT_MS = 30_000;
+const TABS_MAX = 250;
+const OPTIONS_MAX = 50;
 
 let count = 0;
 let failed = 0;
@@ -197,4 +199,61 @@ export async function drag(page, doc) {
     return transfer;
   }, JSON.stringify(doc));
   await page.getByRole("region", { name: "JSON" }).dispatchEvent("drop", { dataTransfer: data });
+}
+
+/** Tab until what has the focus is it, and see that it shows so; bounded: a trap of the keyboard fails. */
+export async function tabTo(page, locator) {
+  await locator.waitFor({ state: "attached" });
+  for (let i = 0; i < TABS_MAX; i += 1) {
+    const at = await locator.evaluate((one) => {
+      if (one !== document.activeElement) return "elsewhere";
+      const drawn = (box) => box !== null && getComputedStyle(box).outlineStyle !== "none" && parseFloat(getComputedStyle(box).outlineWidth) > 0;
+      return drawn(one) || drawn(one.closest("label")) ? "here" : "here, unseen";
+    });
+    if (at === "here") return;
+    if (at !== "elsewhere") throw new Error("what has the focus does not show it");
+    await page.keyboard.press("Tab");
+  }
+  throw new Error("the keyboard does not get there");
+}
+
+/** What a person does: with a mouse, or with the keyboard alone (STELLAR_HANDS=keyboard). */
+export const byKeyboard = process.env.STELLAR_HANDS === "keyboard";
+
+export async function press(page, locator) {
+  if (!byKeyboard) return locator.click();
+  await tabTo(page, locator);
+  await page.keyboard.press("Enter");
+}
+
+export async function write(page, locator, text) {
+  if (!byKeyboard) return locator.fill(text);
+  await tabTo(page, locator);
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type(text);
+}
+
+export async function choose(page, locator, value) {
+  if (!byKeyboard) return locator.selectOption(value);
+  await tabTo(page, locator);
+  const select = await locator.elementHandle(); // its label may be another in the next language
+  await page.keyboard.press("Home");
+  for (let i = 0; i < OPTIONS_MAX && (await select.inputValue()) !== value; i += 1) await page.keyboard.press("ArrowDown");
+  equal(await select.inputValue(), value, "the choice");
+}
+
+/** To a screen: by its address, or through these links one after another. */
+export async function way(page, path, heading, ...links) {
+  if (!byKeyboard) return goTo(page, path, heading);
+  current = page;
+  for (const link of links) await press(page, page.getByRole("link", { name: link, exact: true }).first());
+  await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+}
+
+/** A document into the text of an editor: dragged there, or chosen as a file. */
+export async function bring(page, doc) {
+  if (!byKeyboard) return drag(page, doc);
+  const input = page.getByRole("region", { name: "JSON" }).locator('input[type="file"]');
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), press(page, input)]);
+  await chooser.setFiles({ name: "seed.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(doc)) });
 }

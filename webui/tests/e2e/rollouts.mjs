@@ -1,16 +1,7 @@
 // Drives a policy from the tenant's hands to the nodes, in waves, and back. See tests/web/check_rollouts.py.
-import { call, done, drag, equal, goTo, inspect, launch, login, noFaults, test, until } from "./browser.mjs";
+import { call, done, drag, equal, goTo, inspect, launch, login, noFaults, tabTo, test, until } from "./browser.mjs";
 
 const JOBS = { nlp_job: { priority: 3, bw_guarantee: "40%" }, cv_job: { priority: 2, bw_limit: "60%" } };
-
-/** Tab until what has the focus is it; bounded. */
-async function tabTo(page, locator) {
-  for (let i = 0; i < 120; i += 1) {
-    if (await locator.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press("Tab");
-  }
-  throw new Error("the keyboard does not get there");
-}
 
 const browser = await launch();
 try {
