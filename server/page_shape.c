@@ -51,13 +51,20 @@ static const json_t *member_at(const json_t *value, const char *path)
     return sub == NULL ? NULL : member_at(sub, dot + 1);
 }
 
+/* A value that is put into another one, too: what has no parts is shared. New reference. */
+static json_t *part_of(const json_t *value)
+{
+    bool has_parts = json_is_object(value) || json_is_array(value);
+    return has_parts ? json_deep_copy(value) : json_incref((json_t *)(uintptr_t)value);
+}
+
 /* Puts the value at the path, making objects where the item has them. */
 static bool put_at(json_t *out, const json_t *item, const char *path, const json_t *value)
 {
     char part[PAGE_FIELDS_SIZE];
     const char *dot = json_object_get(item, path) == NULL ? strchr(path, '.') : NULL;
     if (dot == NULL)
-        return json_object_set_new(out, path, json_deep_copy(value)) == 0;
+        return json_object_set_new(out, path, part_of(value)) == 0;
     memcpy(part, path, (size_t)(dot - path));
     part[dot - path] = '\0';
     json_t *sub = json_object_get(out, part);
