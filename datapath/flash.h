@@ -63,7 +63,8 @@ struct flasher_ops {
      * ERR_INVALID: the image is not for this device. */
     enum err_code (*check)(struct flasher *flasher, const char *device, const char *path,
                            struct err *err);
-    /* How many queue pairs of user programs are on the device. */
+    /* How many queue pairs of user programs are on the device, the other functions of its card and
+     * their virtual functions: all of them have its firmware. */
     enum err_code (*users)(struct flasher *flasher, const char *device, int *out_count,
                            struct err *err);
     enum err_code (*links)(struct flasher *flasher, const char *device, struct flash_links *out,

@@ -21,6 +21,7 @@
 #include "datapath/nl/devlink_flash.h"
 #include "datapath/nl/rdma.h"
 #include "datapath/rdma_users.h"
+#include "datapath/sys/device.h"
 #include "datapath/sys/sys.h"
 
 #define FIRMWARE_FOLDER "/lib/firmware"
@@ -189,13 +190,14 @@ static void take_ifindex(const struct flash_linux *flash, const char *folder, vo
         all->ifindex[all->count++] = ifindex;
 }
 
-/* By the device folder of hardware, or, for Soft-RoCE, by the interface below. */
+/* By the device folder of hardware, or, for Soft-RoCE, by the interface below. A card's functions
+ * have one firmware: who uses another one, or a virtual one, would lose it too. */
 static bool is_on(void *arg, const struct rdma_list *list, size_t at)
 {
     const struct interfaces *all = arg;
-    char path[SYS_PATH_MAX], name[SYS_NAME_MAX];
+    char path[SYS_PATH_MAX];
     snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device", list->devices[at].name);
-    if (sys_link_name(all->flash->root, path, name, sizeof(name)) && strcmp(name, all->device) == 0)
+    if (pci_is_same_card(all->flash->root, path, all->device))
         return true;
     for (size_t i = 0; i < list->port_count; i++)
         for (int k = 0; list->ports[i].device == list->devices[at].index && k < all->count; k++)
@@ -213,11 +215,14 @@ static enum err_code linux_users(struct flasher *flasher, const char *device, in
     return code == ERR_OK ? rdma_users(flash->root, is_on, &all, out_count, err) : code;
 }
 
+/* A representor is no port of the device: it has the number of one, and goes with its function. */
 static void take_link(const struct flash_linux *flash, const char *folder, void *arg)
 {
     struct flash_links *links = arg;
+    char name[SYS_NAME_MAX];
     int port = 0, carrier = 0;
-    if (links->count == FLASH_PORTS_MAX || !read_number(flash, folder, "dev_port", &port))
+    if (links->count == FLASH_PORTS_MAX || !read_number(flash, folder, "dev_port", &port) ||
+        netdev_representor(flash->root, folder, name, sizeof(name)))
         return;
     int at = links->count++;
     while (at > 0 && links->items[at - 1].port > port) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datapath/sys/device.h"
 #include "datapath/sys/sys.h"
 
 static bool is_named(const struct dp_linux *dp, const char *ifname)
@@ -28,25 +29,11 @@ static int dev_port(const struct dp_linux *dp, const char *sysfs)
     return port < 0 ? 0 : port;
 }
 
-/* "pf0vf3", "c1pf0vf3", "pf0sf88": the other ports of the switch inside a NIC. The uplink ("p0")
- * is a port. */
-static bool is_representor_name(const char *name)
-{
-    const char *pf = strstr(name, "pf");
-    size_t digits = pf == NULL ? 0 : strspn(pf + 2, "0123456789");
-    const char *rest = digits == 0 ? "" : pf + 2 + digits;
-    return (strncmp(rest, "vf", 2) == 0 || strncmp(rest, "sf", 2) == 0) && rest[2] >= '0' &&
-           rest[2] <= '9';
-}
-
 static bool is_representor(const struct dp_linux *dp, const struct dp_port *port,
                            char out[DP_REPRESENTOR_NAME_MAX])
 {
-    char path[DP_SYSFS_MAX + 32];
-    snprintf(path, sizeof(path), "%s/phys_port_name", port->sysfs);
     return port->device[0] != '\0' &&
-           sys_read(dp->root, path, out, DP_REPRESENTOR_NAME_MAX, NULL) == ERR_OK &&
-           is_representor_name(out);
+           netdev_representor(dp->root, port->sysfs, out, DP_REPRESENTOR_NAME_MAX);
 }
 
 /* Fills in what sysfs knows. A virtual interface that was asked for by name is known by its name:

@@ -151,3 +151,19 @@ json_t *netdev_facts(const char *root, const char *netdev)
     fact_part(facts, "link", link);
     return facts;
 }
+
+/* "pf0vf3", "c1pf0vf3", "pf0sf88": the other ports of the switch inside a NIC. The uplink ("p0")
+ * is a port. */
+static bool is_representor_name(const char *name)
+{
+    const char *pf = strstr(name, "pf");
+    size_t digits = pf == NULL ? 0 : strspn(pf + 2, "0123456789");
+    const char *rest = digits == 0 ? "" : pf + 2 + digits;
+    return (strncmp(rest, "vf", 2) == 0 || strncmp(rest, "sf", 2) == 0) && rest[2] >= '0' &&
+           rest[2] <= '9';
+}
+
+bool netdev_representor(const char *root, const char *netdev, char *out, size_t size)
+{
+    return read_attr(root, netdev, "phys_port_name", out, size) && is_representor_name(out);
+}

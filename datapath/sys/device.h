@@ -25,6 +25,10 @@ json_t *device_vpd(const char *root, const char *device);
 /* Of an interface's folder ("/sys/class/net/X"): mac, link. NULL = no memory. */
 json_t *netdev_facts(const char *root, const char *netdev);
 
+/* The port's name of an interface that is the host's end of a virtual function in a NIC's switch
+ * ("pf0vf3"); false = it is none. */
+bool netdev_representor(const char *root, const char *netdev, char *out, size_t size);
+
 /* {"current_gen", "max_gen", "current_width", "max_width", "aer"}, as far as known. */
 json_t *device_pcie(const char *root, const char *device);
 /* "15b3:101d"; false = it is no PCI device. */

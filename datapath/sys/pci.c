@@ -56,3 +56,24 @@ bool pci_is_virtual(const char *root, const char *device)
     snprintf(path, sizeof(path), "%s/physfn", device);
     return sys_exists(root, path);
 }
+
+/* Of "0000:3b:00.1": how long it is without the function; 0 = it is no PCI address. */
+static size_t card_length(const char *address)
+{
+    const char *bus = strchr(address, ':');
+    const char *slot = bus == NULL ? NULL : strchr(bus + 1, ':');
+    const char *dot = slot == NULL ? NULL : strchr(slot, '.');
+    return dot == NULL ? 0 : (size_t)(dot - address);
+}
+
+bool pci_is_same_card(const char *root, const char *folder, const char *device)
+{
+    char path[SYS_PATH_MAX], name[SYS_NAME_MAX];
+    size_t len = card_length(device);
+    snprintf(path, sizeof(path), "%s/physfn", folder);
+    if (!sys_link_name(root, path, name, sizeof(name)) &&
+        !sys_link_name(root, folder, name, sizeof(name)))
+        return false;
+    return strcmp(name, device) == 0 ||
+           (len > 0 && card_length(name) == len && strncmp(name, device, len) == 0);
+}

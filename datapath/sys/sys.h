@@ -69,4 +69,8 @@ struct pci_link {
 void pci_link_get(const char *root, const char *device, struct pci_link *out);
 /* A virtual function: its PCIe link is its parent's. */
 bool pci_is_virtual(const char *root, const char *device);
+/* Whether the device that `folder` links to ("/sys/class/infiniband/X/device") has its firmware
+ * from the same card as `device` ("0000:3b:00.0"): that one, another function of its card, or a
+ * virtual function of these. */
+bool pci_is_same_card(const char *root, const char *folder, const char *device);
 int pci_gen_of_speed(const char *text); /* "16.0 GT/s PCIe" -> 4; -1 = unknown */

@@ -147,6 +147,33 @@ static void links_are_known_by_their_port(void **state)
     tree_close(&tree);
 }
 
+/* With virtual functions in a switch: their ends go when the device is reloaded. */
+static void representors_are_no_links(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct flash_links links;
+    struct err err = ERR_INIT;
+    tree_open(&tree, "/nonexistent/tool");
+    root_file(tree.root, "/sys/bus/pci/devices/" BDF "/net/eth1/phys_port_name", "p1\n", 0444);
+    for (int i = 0; i < FLASH_PORTS_MAX + 2; i++) {
+        char path[160], name[32];
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/" BDF "/net/rep%d/dev_port", i);
+        root_file(tree.root, path, "0\n", 0444);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/" BDF "/net/rep%d/carrier", i);
+        root_file(tree.root, path, "1\n", 0444);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/" BDF "/net/rep%d/phys_port_name", i);
+        snprintf(name, sizeof(name), "pf0vf%d\n", i);
+        root_file(tree.root, path, name, 0444);
+    }
+    assert_ok(tree.flasher->ops->links(tree.flasher, BDF, &links, &err));
+    assert_int_equal(links.count, 2);
+    assert_false(links.items[0].up);
+    assert_int_equal(links.items[1].port, 1);
+    assert_true(links.items[1].up);
+    tree_close(&tree);
+}
+
 static void a_node_without_rdma_has_no_users(void **state)
 {
     (void)state;
@@ -368,6 +395,7 @@ int main(void)
         cmocka_unit_test(requests_name_device_and_file),
         cmocka_unit_test(only_queue_pairs_of_users_count),
         cmocka_unit_test(links_are_known_by_their_port),
+        cmocka_unit_test(representors_are_no_links),
         cmocka_unit_test(a_node_without_rdma_has_no_users),
         cmocka_unit_test(only_our_own_images_are_swept),
         cmocka_unit_test(an_image_that_does_not_fit_is_told_so),

@@ -144,6 +144,39 @@ static void a_virtual_function_names_its_parent(void **state)
     assert_false(pci_is_virtual(root, "/sys/nothing"));
 }
 
+/* An RDMA device: the PCI function that it stands on, which may be a virtual one of another. */
+static bool is_of_card(const char *function, const char *physical, const char *device)
+{
+    static int number;
+    char folder[64], path[128];
+    snprintf(folder, sizeof(folder), "/sys/class/infiniband/r%d", number);
+    root_folder(root, folder);
+    snprintf(folder, sizeof(folder), "/sys/class/infiniband/r%d/device", number++);
+    snprintf(path, sizeof(path), "/sys/devices/%s", function);
+    root_folder(root, path);
+    snprintf(path, sizeof(path), "../../../devices/%s", function);
+    root_link(root, folder, path);
+    if (physical != NULL) {
+        snprintf(path, sizeof(path), "/sys/devices/%s/physfn", function);
+        root_link(root, path, physical);
+    }
+    return pci_is_same_card(root, folder, device);
+}
+
+static void functions_of_one_card_have_one_firmware(void **state)
+{
+    (void)state;
+    assert_true(is_of_card("0000:3b:00.0", NULL, "0000:3b:00.0"));
+    assert_true(is_of_card("0000:3b:00.1", NULL, "0000:3b:00.0"));
+    assert_false(is_of_card("0000:3c:00.0", NULL, "0000:3b:00.0"));
+    assert_false(is_of_card("0001:3b:00.0", NULL, "0000:3b:00.0"));
+    assert_true(is_of_card("0000:3b:01.2", "../0000:3b:00.1", "0000:3b:00.0"));
+    assert_false(is_of_card("0000:3c:01.2", "../0000:3c:00.0", "0000:3b:00.0"));
+    assert_true(is_of_card("solar_rdma.0", NULL, "solar_rdma.0")); /* its address is of no card */
+    assert_false(is_of_card("solar_rdma.1", NULL, "solar_rdma.0"));
+    assert_false(pci_is_same_card(root, "/sys/class/infiniband/rxe0/device", "0000:3b:00.0"));
+}
+
 /* Module parameters --------------------------------------------------------------------------- */
 
 static const struct modparam_name max_sge = {"solar_rdma", "max_sge"};
@@ -333,6 +366,7 @@ int main(void)
         TEST(link_speeds_are_generations),
         TEST(an_absent_link_is_unknown),
         TEST(a_virtual_function_names_its_parent),
+        TEST(functions_of_one_card_have_one_firmware),
         TEST(parameter_names_are_checked),
         TEST(the_last_option_counts),
         TEST(other_peoples_lines_stay),
