@@ -71,6 +71,7 @@ struct channel {
     bool running;
     bool waiting; /* the timer is armed */
     bool newer;   /* body changed while its request was running */
+    bool refused; /* the last answer was a refusal */
     uint64_t request;
     char request_id[REQUEST_ID_SIZE]; /* of the last one, as the server's log and audit have it */
     struct loop_timer *timer;
@@ -309,8 +310,12 @@ static void on_done(void *arg, const struct http_response *response)
         return;
     }
     say_back(link);
-    if (verdict != VERDICT_OK && !(poll && channel->kind->optional && response->status == 404))
+    bool refused =
+        verdict != VERDICT_OK && !(poll && channel->kind->optional && response->status == 404);
+    /* Of telemetry the next piece comes in seconds, and what is wrong, as a clock, stays wrong. */
+    if (refused && !(channel->refused && channel->kind == &kinds[CHANNEL_TELEMETRY]))
         say_refused(channel, response);
+    channel->refused = refused;
     if (verdict == VERDICT_DENIED || (poll && verdict == VERDICT_REFUSED))
         wait_for(channel, jitter(link->denied_retry_ns, 50, jitter_random()));
     else if (poll)

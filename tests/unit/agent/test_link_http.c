@@ -394,6 +394,49 @@ static void what_the_server_refuses_is_not_sent_again(void **state)
     world_close(&world);
 }
 
+/* How often text stands in what is logged by now; begins to keep the log when text is NULL. */
+static int logged(const char *text)
+{
+    static int file = -1, saved = -1;
+    char all[16384];
+    int count = 0;
+    if (text == NULL) {
+        char path[] = "/tmp/stellar-log-XXXXXX";
+        file = mkstemp(path);
+        assert_true(file >= 0);
+        unlink(path);
+        saved = dup(STDERR_FILENO);
+        dup2(file, STDERR_FILENO);
+        return 0;
+    }
+    dup2(saved, STDERR_FILENO);
+    ssize_t n = pread(file, all, sizeof(all) - 1, 0);
+    all[n < 0 ? 0 : n] = '\0';
+    for (const char *at = all; (at = strstr(at, text)) != NULL; at += strlen(text))
+        count++;
+    close(saved);
+    close(file);
+    return count;
+}
+
+static void telemetry_that_is_refused_again_is_told_once(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = "POST", .status = 422, .body = "{\"detail\":\"the clock\"}"},
+         {.request = "POST", .status = 422, .body = "{\"detail\":\"the clock\"}"},
+         {.request = "POST", .status = 204},
+         {.request = "POST", .status = 422, .body = "{\"detail\":\"the clock\"}"});
+    logged(NULL);
+    for (int i = 1; i <= 4; i++) {
+        world.link->ops->telemetry(world.link, "x", 1);
+        wait_until(&world, &world.events[LINK_TELEMETRY_DONE], i);
+    }
+    assert_int_equal(logged("refuses the telemetry with 422"),
+                     2); /* the first, and after a good one */
+    world_close(&world);
+}
+
 static void a_newer_state_takes_the_place_of_one_on_its_way(void **state)
 {
     (void)state;
@@ -583,6 +626,7 @@ int main(void)
         cmocka_unit_test(busy_answers_are_tried_again),
         cmocka_unit_test(a_denied_token_is_tried_slowly_and_nothing_is_lost),
         cmocka_unit_test(what_the_server_refuses_is_not_sent_again),
+        cmocka_unit_test(telemetry_that_is_refused_again_is_told_once),
         cmocka_unit_test(a_newer_state_takes_the_place_of_one_on_its_way),
         cmocka_unit_test(what_is_sent_goes_one_at_a_time_the_receipt_first),
         cmocka_unit_test(one_that_waits_to_be_tried_again_holds_no_other_up),
