@@ -342,6 +342,7 @@ int main(int argc, char **argv)
     struct err err = ERR_INIT;
     enum exit_status status = EXIT_GOOD;
     signal(SIGPIPE, SIG_IGN); /* a log reader that went away must not stop us */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error where it is written */
     if (agent_options_read(argc, argv, &options, &err) != ERR_OK) {
         fprintf(stderr, "stellar-agent: %s\n", err.text);
         status = EXIT_USAGE;

@@ -189,6 +189,7 @@ int main(int argc, char **argv)
     } else if (options.verb != STELLARD_PRINTED) {
         loop_signals_hold();
         signal(SIGPIPE, SIG_IGN);
+        signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error where it is written */
         mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
         mallopt(M_TOP_PAD, HEAP_STEP_BYTES);
         if (run(&options, &err) != ERR_OK) {

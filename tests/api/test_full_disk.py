@@ -3,8 +3,8 @@
 import json
 import os
 import resource
-import signal
 import subprocess
+import threading
 import time
 
 from lib import CALL_S, FABRIC, Server, Tap, arguments, finish, must, planned
@@ -13,8 +13,7 @@ ROOM_BYTES = 3 * 1024 * 1024
 
 
 def no_room():
-    """For the child: a file that grows over the limit gives an error instead of the signal."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    """For the child, which must live with the signal of a file that grows over the limit."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM_BYTES, ROOM_BYTES))
 
 
@@ -45,7 +44,7 @@ def bring(server, body):
 def operations(tap, args):
     """Not even the end of an operation can be stored."""
     server = Server(args)
-    server.start(preexec=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+    server.start()
     limit = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     locations = []
     for _ in range(4):
@@ -121,8 +120,62 @@ def small_disk(tap, args):
         server.remove()
 
 
+def agent_without_room(tap, args):
+    """No file of an agent may grow: its node stays as it is, says so, and follows when there is room again."""
+    server = Server(args).start()
+    must(server.put("/v1/fabric", FABRIC), 201)
+    token = os.path.join(server.data, "n1.token")
+    with open(token, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+        out.write(server.node("n1"))
+    log = os.path.join(server.data, "agent.log")
+    proc = subprocess.Popen(
+        [os.path.join(args.objdir, "stellar-agent"), "--node", "n1", "--server", f"http://127.0.0.1:{server.port}",
+         "--state-dir", os.path.join(server.data, "n1"), "--provider", "sim", "--sim-ports", "1", "--token-file", token],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def keep():
+        for line in proc.stderr:  # a pipe: its log is no file that may not grow
+            with open(log, "ab") as out:
+                out.write(line)
+
+    threading.Thread(target=keep, daemon=True).start()
+
+    def until(look):
+        end = time.monotonic() + CALL_S
+        while time.monotonic() < end and proc.poll() is None:
+            node = must(server.get("/v1/nodes/n1"), 200).json
+            if look(node):
+                return node
+            time.sleep(0.05)
+        return None
+
+    def profile(mtu):
+        answer = server.get("/v1/fabric")
+        body = answer.json
+        body["fabric_profile"]["mtu_bytes"] = mtu
+        must(server.put("/v1/fabric", body, answer.etag), 200)
+
+    def said(text):
+        with open(log, encoding="utf-8") as file:
+            return text in file.read()
+
+    tap.ok(until(lambda node: node["sync"] == "in-sync"), "an agent follows its plan")
+    resource.prlimit(proc.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    profile(1500)
+    tap.ok(until(lambda node: said("nothing was changed")), "without room for its journal it changes nothing, and says so",
+           (proc.poll(), open(log, encoding="utf-8").read()[-3000:]))
+    tap.ok(proc.poll() is None, "it lives")
+    resource.prlimit(proc.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    profile(9000)
+    tap.ok(until(lambda node: node["sync"] == "in-sync"), "with room again it follows", open(log, encoding="utf-8").read()[-3000:])
+    proc.terminate()
+    tap.equal(proc.wait(CALL_S), 0, "and ends well")
+    finish(tap, server, "the agent's server ends cleanly")
+
+
 def main():
     args, tap = arguments(), Tap()
+    agent_without_room(tap, args)
     operations(tap, args)
     small_disk(tap, args)
     server = Server(args)
