@@ -10,8 +10,6 @@
 #include "fleet/evidence/rules.h"
 #include "fleet/version.h"
 
-#define LINK_DOWNS_MANY 10 /* since the counter was cleared */
-
 bool is_device_name(struct slice s)
 {
     if (s.len == 0 || s.len > 63)

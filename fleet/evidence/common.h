@@ -6,7 +6,8 @@
 #include "fleet/evidence/counter.h"
 #include "fleet/evidence/reader.h"
 
-#define SYMBOLS_MANY 10 /* symbol errors since a reset that may be long ago: as ibqueryerrors */
+#define LINK_DOWNS_MANY 10 /* since the counter was cleared */
+#define SYMBOLS_MANY    10 /* symbol errors since a reset that may be long ago: as ibqueryerrors */
 
 /* "mlx5_0", "roceP2p1s0f0", "<RDMA-NIC-2>": letters, digits and _-.: up to 63 bytes. */
 bool is_device_name(struct slice s);

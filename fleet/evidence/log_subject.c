@@ -145,11 +145,48 @@ static bool watchdog_subject(struct evidence_job *job, struct slice message)
     return true;
 }
 
+/* "DMAR: [DMA Read] Request device [18:00.0] ...", "AMD-Vi: Event logged [... device=18:00.0 ...".
+ */
+static bool iommu_subject(struct evidence_job *job, struct slice message)
+{
+    static const char *const heads[] = {"equest device [", "device="};
+    char address[PCI_TEXT_MAX];
+    struct slice rest;
+    if (!slice_starts(message, "DMAR: ") && !slice_has(message, "AMD-Vi: "))
+        return false;
+    for (size_t k = 0; k < 2; k++) {
+        size_t n = 0;
+        if (!slice_after(message, heads[k], &rest))
+            continue;
+        while (n < rest.len && is_pci_char(rest.at[n]))
+            n++;
+        if (!pci_text((struct slice){.at = rest.at, .len = n}, address))
+            continue;
+        job_subject(job, "pci %s", address);
+        return true;
+    }
+    return false;
+}
+
+/* "nvme nvme0: text" */
+static bool nvme_subject(struct evidence_job *job, struct slice message)
+{
+    struct slice name;
+    if (!slice_skip(&message, "nvme "))
+        return false;
+    name = slice_word(&message);
+    if (!slice_starts(name, "nvme") || !slice_ends(name, ":"))
+        return false;
+    job_subject(job, "device %.*s", (int)name.len - 1, name.at);
+    return true;
+}
+
 void log_subject(struct evidence_job *job, struct slice message)
 {
     char address[PCI_TEXT_MAX];
     struct slice behind, rest = message, first = slice_word(&rest);
-    if (task_subject(job, message) || watchdog_subject(job, message))
+    if (task_subject(job, message) || watchdog_subject(job, message) ||
+        iommu_subject(job, message) || nvme_subject(job, message))
         return;
     if (slice_is(first, "infiniband") || slice_is(first, "infiniband:")) {
         name_subject(job, slice_word(&rest));

@@ -139,6 +139,7 @@ static void put_completion(struct evidence_job *job, size_t i, struct slice text
         {"local_gid", "localGid "},
         {"remote_gid", "remoteGids "},
         {"remote_gid", "remoteGids"},
+        {"remote_gid", "remoteGid "},
         {"hca", "hca "},
         {"length", "len="},
         {"length", "len "},
@@ -212,20 +213,16 @@ static bool read_modify(struct evidence_job *job, size_t i, struct slice text)
     }
     static const struct {
         const char *name, *after;
-    } fields[] = {{"device", "on dev "},         {"state", "curr state "},
-                  {"next_state", "next state "}, {"gid_index", "local GID index "},
-                  {"local_gid", "local GID :"},  {"remote_gid", "remote GID :"},
-                  {"local_gid", "local GID f"},  {"remote_gid", "remote GID f"}};
-    for (size_t f = 0; f < 4; f++)
+    } fields[] = {{"device", "on dev "},
+                  {"state", "curr state "},
+                  {"next_state", "next state "},
+                  {"gid_index", "local GID index "},
+                  {"remote_gid", "remote GID "}};
+    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
         put_word(job, i, fields[f].name, text, fields[f].after);
-    for (size_t f = 4; f < sizeof(fields) / sizeof(fields[0]); f++) {
-        const char *found = slice_find(text, fields[f].after);
-        if (found == NULL)
-            continue;
-        const char *value = found + strlen(fields[f].after) - 1;
-        struct slice from = {.at = value, .len = (size_t)(text.at + text.len - value)};
-        put_word(job, i, fields[f].name, from, "");
-    }
+    if (slice_after(text, "local GID index ", &rest))
+        text = rest; /* what is behind it is the GID itself */
+    put_word(job, i, "local_gid", text, "local GID ");
     return true;
 }
 
@@ -277,6 +274,8 @@ static const struct {
     {"/dev/shm", "rror", RULE_NCCL_SHM, false},
     {"fallocate failed", NULL, RULE_NCCL_SHM, false},
     {"No space left on device", NULL, RULE_NCCL_SHM, false},
+    {"shared memory segment", "rror", RULE_NCCL_SHM, false},
+    {"no socket interface found", NULL, RULE_NCCL_SETUP, false},
     {"Duplicate GPU detected", NULL, RULE_NCCL_SETUP, false},
     {"mismatch in rank count", NULL, RULE_NCCL_SETUP, false},
     {"ismatched collective", NULL, RULE_NCCL_SETUP, false},

@@ -7,6 +7,8 @@
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules.h"
 
+#define SIW_VENDOR 0x626d74 /* of siw, which is software (kernel: SIW_VENDOR_ID) */
+
 static bool device_row(struct slice line, struct slice *device)
 {
     if (!slice_skip(&line, "hca_id:"))
@@ -121,7 +123,7 @@ static void put_row(struct evidence_job *job, size_t i, struct slice key, struct
         put_coded(job, i, name, value);
     }
     if (slice_is(key, "vendor_id") && slice_hex(value, &vendor)) {
-        d->is_software = vendor == 0 || vendor == 0xffffff;
+        d->is_software = vendor == 0 || vendor == 0xffffff || vendor == SIW_VENDOR;
         put_text(job, i, "class", slice_of(d->is_software ? "software" : "hardware"));
     }
     if (slice_is(key, "sys_image_guid") && !is_zero(value))
@@ -130,9 +132,16 @@ static void put_row(struct evidence_job *job, size_t i, struct slice key, struct
         note_port(d, i, key, value);
 }
 
-/* "BAD_PKEY_CNTR": names of flags stand under their number. */
+/* "BAD_PKEY_CNTR": names of flags stand under their number; of some capabilities words do. */
 static bool is_flag(struct slice s)
 {
+    static const char *const words[] = {"NO SUPPORT", "Delay drop", "tag matching not supported"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (slice_is(s, words[i]))
+            return true;
+    }
+    if (slice_ends(s, " offload"))
+        return true;
     for (size_t i = 0; i < s.len; i++) {
         char c = s.at[i];
         if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_')

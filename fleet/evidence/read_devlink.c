@@ -19,13 +19,23 @@ struct device {
     size_t running_count;
 };
 
-/* "pci/0000:af:00.0:" */
-static bool device_row(struct slice line, char bdf[16])
+/* "pci/0000:af:00.0:", "auxiliary/mlx5_core.sf.2:" */
+static bool device_row(struct slice line, struct slice *handle)
 {
-    if (!slice_skip(&line, "pci/") || !slice_ends(line, ":"))
+    struct slice bus, name;
+    if (!slice_ends(line, ":") || slice_has(line, " ") || line.len > 80)
         return false;
     line.len--;
-    return is_pci_address(line, bdf);
+    if (!slice_split(line, '/', &bus, &name) || !is_device_name(bus) || !is_device_name(name))
+        return false;
+    *handle = line;
+    return true;
+}
+
+static void set_subject(struct evidence_job *job, struct slice handle)
+{
+    if (!devlink_subject(job, handle))
+        job_subject(job, "device %.*s", (int)handle.len, handle.at);
 }
 
 static bool is_group(struct slice line, const char **group)
@@ -43,9 +53,8 @@ static bool is_group(struct slice line, const char **group)
 
 static bool begins(const struct evidence_job *job, size_t i)
 {
-    char bdf[16];
-    struct slice next = job_line(job, i + 1), line = job_line(job, i);
-    if (device_row(line, bdf))
+    struct slice next = job_line(job, i + 1), line = job_line(job, i), handle;
+    if (device_row(line, &handle))
         return slice_starts(next, "driver ") || slice_starts(next, "serial") ||
                slice_is(next, "versions:") || slice_starts(next, "board.");
     return slice_is(line, "versions:");
@@ -133,15 +142,15 @@ static bool is_version(struct slice line)
 static size_t read(struct evidence_job *job, size_t i)
 {
     struct device d = {.group = NULL};
-    char bdf[16];
+    struct slice handle;
     job_subject(job, "pci");
     for (; i < job->line_count; i++) {
         struct slice line = job_line(job, i);
         if (line.len == 0 || slice_is(line, "versions:"))
             continue;
-        if (device_row(line, bdf)) {
+        if (device_row(line, &handle)) {
             d = (struct device){.group = NULL};
-            job_subject(job, "pci %s", bdf);
+            set_subject(job, handle);
         } else if (is_group(line, &d.group) || read_key(job, i, line)) {
             continue;
         } else if (d.group != NULL && is_version(line) && !job_is_prompt(job, i, NULL)) {

@@ -247,6 +247,22 @@ static void put_available(struct evidence_job *job, size_t i, struct slice messa
                    "Gb/s");
 }
 
+/* mlx5 tells each queue after "TX timeout detected"; a grep or the end of the log may have lost it.
+ */
+static bool queue_follows(const struct evidence_job *job, size_t i)
+{
+    char own[PCI_TEXT_MAX], other[PCI_TEXT_MAX];
+    struct slice behind;
+    if (!pci_find(job_line(job, i), own, &behind))
+        return false;
+    for (size_t k = i + 1; k < job->line_count && k <= i + 4; k++) {
+        if (slice_has(job_line(job, k), "TX timeout on queue") &&
+            pci_find(job_line(job, k), other, &behind) && strcmp(own, other) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void read_message(struct evidence_job *job, size_t i, const struct kernel_line *line)
 {
     struct slice rest;
@@ -268,8 +284,13 @@ static void read_message(struct evidence_job *job, size_t i, const struct kernel
         return;
     }
     const struct log_row *row = find_row(line->message);
-    if (row != NULL)
-        put_row(job, i, line, row);
+    if (row == NULL)
+        return;
+    struct log_row own = *row;
+    if (own.rule == NULL && slice_has(line->message, "TX timeout detected") &&
+        !queue_follows(job, i))
+        own.rule = RULE_TX_TIMEOUT;
+    put_row(job, i, line, &own);
 }
 
 static size_t read(struct evidence_job *job, size_t i)

@@ -7,8 +7,9 @@
 
 /* Drivers of NICs that can speak RDMA, which is another question than whether this card does. */
 static const char *const rdma_drivers[] = {
-    "mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en", "ice",   "i40e", "irdma", "idpf",     "qede",
-    "hns3",      "ionic",   "efa",       "mana",    "cxgb4", "enic", "erdma", "ib_ipoib", NULL,
+    "mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en",   "ice", "i40e", "irdma",
+    "idpf",      "qede",    "hns3",      "ionic",     "efa", "mana", "cxgb4",
+    "enic",      "erdma",   "ib_ipoib",  "mlx5e_rep", NULL,
 };
 
 /* Interfaces that are no card: they say nothing of one. */
@@ -66,6 +67,18 @@ static bool begins(const struct evidence_job *job, size_t i)
     return row(job_line(job, i + 1), &key, &value) && is_key(key);
 }
 
+/* "mfw 8.37.7.0 storm 8.37.9.0" of qede and "1.27.5.0, TP 0.1.4.9" of cxgb4: the firmware of the
+ * card, without that of its parts. */
+static struct slice plain_version(struct slice value)
+{
+    struct slice first = value, rest;
+    if (slice_skip(&first, "mfw "))
+        return slice_word(&first);
+    if (slice_has(value, ", TP ") && slice_split(value, ',', &first, &rest))
+        return first;
+    return value;
+}
+
 static void put_row(struct evidence_job *job, size_t i, struct slice key, struct slice value)
 {
     char name[EVIDENCE_NAME_MAX];
@@ -82,7 +95,7 @@ static void put_row(struct evidence_job *job, size_t i, struct slice key, struct
             put_firmware(job, i, slice_trim(version));
             put_text(job, i, "psid", psid);
         } else {
-            put_firmware(job, i, value);
+            put_firmware(job, i, plain_version(value));
         }
     } else if (slice_is(key, "bus-info") || slice_is(key, "driver") || value.len == 0) {
         put_text(job, i, name, value);
@@ -102,7 +115,9 @@ static bool is_one_of(struct slice word, const char *const *words)
 
 static void judge_driver(struct evidence_job *job, size_t i, struct slice driver)
 {
-    if (is_one_of(driver, rdma_drivers) || is_one_of(driver, no_cards))
+    struct slice base = driver, rest;
+    (void)slice_split(driver, '[', &base, &rest); /* "mlx5_core[ib_ipoib]" */
+    if (is_one_of(base, rdma_drivers) || is_one_of(driver, no_cards))
         return;
     put_finding(job, i, RULE_NIC_UNSUPPORTED, "Driver %.*s serves no RDMA NIC", (int)driver.len,
                 driver.at);

@@ -27,6 +27,20 @@ static bool is_name(struct slice name)
     return letter && name.len < EVIDENCE_NAME_MAX;
 }
 
+/* "12:     rx_bytes: 7" and "13-     tx_bytes: 7" of grep -n, whose rows are five blanks in; the
+ * number of a queue stands one blank before its counter. */
+static struct slice skip_number(struct slice line)
+{
+    size_t n = 0, blanks = 0;
+    while (n < line.len && line.at[n] >= '0' && line.at[n] <= '9')
+        n++;
+    if (n == 0 || n >= line.len || (line.at[n] != ':' && line.at[n] != '-'))
+        return line;
+    for (n++; n < line.len && (line.at[n] == ' ' || line.at[n] == '\t'); n++)
+        blanks += line.at[n] == '\t' ? 3 : 1;
+    return blanks >= 3 ? (struct slice){.at = line.at + n, .len = line.len - n} : line;
+}
+
 /* "rxq3: rx_bytes", "3: rcv_pkts": the queue, and the name without it. */
 static void take_queue(struct slice *name, int *queue)
 {
@@ -53,6 +67,7 @@ static bool split_row(struct slice line, struct slice *name, struct slice *value
     const char *tagged = slice_find(line, "ethtool_-S_"); /* grep with file names */
     if (tagged != NULL && slice_split(line, ':', &tag, &rest))
         line = slice_trim(rest);
+    line = skip_number(line);
     if (slice_skip(&line, "[") && slice_split(line, ']', &tag, &rest)) {
         if (!slice_uint(tag, &number) || number > 9999)
             return false;
@@ -147,7 +162,10 @@ struct seen {
     uint64_t paused[8];       /* frames either way */
     uint64_t discarded[8];
     size_t discarded_line[8];
-    uint64_t packets; /* received */
+    uint64_t packets;     /* received */
+    uint64_t by_queue;    /* discards that only the queues count */
+    size_t by_queue_line; /* of the queue with the most */
+    uint64_t by_queue_most;
 };
 
 static void see(struct seen *seen, size_t line, struct slice name, uint64_t value)
@@ -169,6 +187,19 @@ static void see(struct seen *seen, size_t line, struct slice name, uint64_t valu
         seen->worst[counter.class].value = value;
         seen->worst[counter.class].line = line;
         seen->worst[counter.class].name = name;
+    }
+}
+
+/* bnxt_en has discards a queue, and their sum only since Linux 5.6. */
+static void see_queue(struct seen *seen, size_t line, struct slice name, uint64_t value)
+{
+    struct counter counter;
+    if (!counter_find(name, &counter) || counter.class != COUNTER_RX_DISCARD || value == 0)
+        return;
+    seen->by_queue = seen->by_queue + value < value ? UINT64_MAX : seen->by_queue + value;
+    if (value > seen->by_queue_most) {
+        seen->by_queue_most = value;
+        seen->by_queue_line = line;
     }
 }
 
@@ -219,6 +250,21 @@ static void judge_discards(struct evidence_job *job, const struct seen *seen)
     memcpy(job->subject, subject, sizeof(subject));
 }
 
+static void judge_queues(struct evidence_job *job, const struct seen *seen)
+{
+    if (seen->by_queue > 0 && seen->worst[COUNTER_RX_DISCARD].value == 0)
+        put_past(job, seen->by_queue_line, RULE_RX_DISCARDS, "its queues discarded %llu frames",
+                 (unsigned long long)seen->by_queue);
+}
+
+static void judge_downs(struct evidence_job *job, const struct seen *seen)
+{
+    uint64_t downs = seen->worst[COUNTER_LINK_DOWN].value;
+    if (downs >= LINK_DOWNS_MANY)
+        put_finding(job, seen->worst[COUNTER_LINK_DOWN].line, RULE_LINK_FLAPPING,
+                    "The link went down %llu times", (unsigned long long)downs);
+}
+
 static void judge(struct evidence_job *job, const struct seen *seen)
 {
     for (size_t i = 0; i < sizeof(judgements) / sizeof(judgements[0]); i++) {
@@ -245,6 +291,8 @@ static void judge(struct evidence_job *job, const struct seen *seen)
                     "%.*s is %llu of %" PRIu64 " packets", (int)name.len, name.at,
                     (unsigned long long)dropped, seen->packets);
     judge_discards(job, seen);
+    judge_queues(job, seen);
+    judge_downs(job, seen);
 }
 
 /* mlx5 shows global pause while PFC is off and pause of priorities while it is on
@@ -318,6 +366,8 @@ static size_t read(struct evidence_job *job, size_t i)
             snprintf(job->subject + len, sizeof(subject) - len, " queue %d", queue);
         bool known = put_counter(job, i, name, value, &number);
         memcpy(job->subject, subject, sizeof(subject));
+        if (known && queue >= 0)
+            see_queue(&seen, i, name, number);
         if (!known || queue >= 0)
             continue;
         see(&seen, i, name, number);

@@ -9,6 +9,7 @@
 #include "fleet/evidence/common.h"
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules.h"
+#include "fleet/evidence/rules_logs.h"
 
 static const struct {
     const char *key, *name;
@@ -54,26 +55,38 @@ static bool is_failure(struct slice line)
            slice_starts(line, "devlink answers:") || slice_starts(line, "kernel answers:") ||
            (slice_starts(line, "[fw") &&
             (slice_has(line, "failed") || slice_has(line, "timeout"))) ||
-           slice_starts(line, "Error: Failed to flash") || slice_starts(line, "Error: Flash") ||
+           slice_starts(line, "Error: ") || slice_starts(line, "Flashing failed") ||
            slice_has(line, "- FAILED") || slice_has(line, "Burning FW image failed");
 }
 
 static bool needs_reset(struct slice line)
 {
-    return slice_has(line, "To load new FW run") ||
-           slice_has(line, "new firmware by devlink reload") ||
+    return slice_has(line, "To load new FW run") || slice_has(line, "new firmware by ") ||
+           slice_starts(line, "Suggest rebooting") ||
+           slice_has(line, "reboot is needed for the firmware update") ||
            slice_has(line, "reload needed to activate") ||
            slice_has(line, "Restart needed for updates") ||
            slice_has(line, "Please reboot machine to load new configurations") ||
            (slice_has(line, "reboot") && slice_starts(line, "-I-"));
 }
 
+static bool is_loaded(struct slice line)
+{
+    return slice_has(line, "FW was loaded successfully");
+}
+
+static bool is_written(struct slice line)
+{
+    return slice_has(line, "Flashing done") || slice_starts(line, "Firmware update is completed");
+}
+
 static bool is_progress(struct slice line)
 {
     static const char *const starts[] = {
-        "Burning ", "Restoring signature", "FSMST_INITIALIZE", "Writing ",  "Device #", "Querying ",
-        "Found ",   "Preparing",           "Flashing",         "Updating ", "Erasing ", "Done",
-        "[fw",
+        "Burning ", "Restoring signature", "FSMST_INITIALIZE", "Writing ",
+        "Device #", "Querying ",           "Found ",           "Preparing",
+        "Flashing", "Updating ",           "Erasing ",         "Done",
+        "[fw",      "Downloading ",        "Requested reset",  "Continue with reset",
     };
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         if (slice_starts(line, starts[i]))
@@ -90,6 +103,13 @@ static bool starts_any(struct slice line, const char *const *words)
             return true;
     }
     return false;
+}
+
+/* "3: Driver restart and PCI reset", of mlxfwreset's levels. */
+static bool is_level(struct slice line)
+{
+    return line.len > 3 && line.at[0] >= '0' && line.at[0] <= '9' && line.at[1] == ':' &&
+           slice_has(line, "reset");
 }
 
 static bool query_begins(const struct evidence_job *job, size_t i)
@@ -110,6 +130,8 @@ static bool begins(const struct evidence_job *job, size_t i)
         "Writing Boot image component",
         "Fail : The Digest",
         "Preparing to flash",
+        "Requested reset level for device",
+        "Firmware update is completed",
         "[fw",
         NULL,
     };
@@ -117,7 +139,10 @@ static bool begins(const struct evidence_job *job, size_t i)
     return starts_any(line, sure) || (slice_starts(line, "Device #") && slice_has(line, ":")) ||
            (slice_starts(line, "-E-") && (slice_has(line, "PSID") || slice_has(line, "FW") ||
                                           slice_has(line, "image") || slice_has(line, "Burn"))) ||
-           (slice_starts(line, "-I-") && needs_reset(line));
+           slice_starts(line, "-E- Cannot open Device") ||
+           slice_has(line, "- Device is in Livefish") ||
+           (is_failure(line) && job_command_has(job, "dev flash")) ||
+           (slice_starts(line, "-I-") && (needs_reset(line) || is_loaded(line)));
 }
 
 /* "The PSID on flash (LNV0000000025) differs from the PSID in the given image (MT_0000000158)." */
@@ -140,6 +165,24 @@ struct flint {
     bool rom;             /* the line before was of "Rom Info:" */
 };
 
+static void put_word(struct evidence_job *job, size_t i, const char *name, struct slice value)
+{
+    if (slice_is_unknown(value))
+        put_unknown(job, i, name);
+    else
+        put_text(job, i, name, value);
+}
+
+/* What is written is another than what runs. */
+static void judge_running(struct evidence_job *job, size_t i, struct slice running,
+                          const struct flint *f)
+{
+    if (f->version.len > 0 && running.len > 0 && !slice_is_unknown(running) &&
+        (running.len != f->version.len || memcmp(running.at, f->version.at, running.len) != 0))
+        put_finding(job, i, RULE_FIRMWARE_STAGED, "Firmware %.*s is stored, %.*s runs",
+                    (int)f->version.len, f->version.at, (int)running.len, running.at);
+}
+
 static void put_key(struct evidence_job *job, size_t i, int key, struct slice value,
                     struct flint *f)
 {
@@ -149,24 +192,27 @@ static void put_key(struct evidence_job *job, size_t i, int key, struct slice va
         f->version = value;
         put_firmware(job, i, value);
     } else if (strcmp(name, "base_guid") == 0 || strcmp(name, "base_mac") == 0) {
-        put_text(job, i, name, slice_word(&value)); /* a count stands behind */
-    } else if (slice_is_unknown(value)) {
-        put_unknown(job, i, name);
-    } else if (value.len > 0) {
-        put_text(job, i, name, value);
+        put_word(job, i, name, slice_word(&value)); /* a count stands behind */
+    } else {
+        put_word(job, i, name, value);
     }
-    if (strcmp(name, "firmware_running") == 0 && f->version.len > 0 &&
-        (value.len != f->version.len || memcmp(value.at, f->version.at, value.len) != 0))
-        put_finding(job, i, RULE_FIRMWARE_STAGED, "Firmware %.*s is stored, %.*s runs",
-                    (int)f->version.len, f->version.at, (int)value.len, value.at);
+    if (strcmp(name, "firmware_running") == 0)
+        judge_running(job, i, value, f);
+    if (strcmp(name, "status") == 0 && slice_starts(value, "Failed to "))
+        put_finding(job, i, RULE_TOOL_FAILED, "%.*s", (int)value.len, value.at);
 }
 
 /* mlxfwmanager: "FW             22.32.0498     22.32.0498" below "Versions: Current Available". */
-static bool read_versions(struct evidence_job *job, size_t i, struct slice line)
+static bool read_versions(struct evidence_job *job, size_t i, struct slice line, struct flint *f)
 {
     static const char *const names[] = {"FW", "PXE", "UEFI", "NVMe", "VIRTIO"};
     struct slice words[4], last;
     size_t n = slice_words(line, words, 4);
+    if (n >= 3 && slice_is(words[0], "FW") && slice_is(words[1], "(Running)")) {
+        put_word(job, i, "firmware_running", words[2]);
+        judge_running(job, i, words[2], f);
+        return true;
+    }
     for (size_t k = 0; n >= 2 && n <= 3 && k < sizeof(names) / sizeof(names[0]); k++) {
         char name[32];
         if (!slice_is(words[0], names[k]))
@@ -175,13 +221,12 @@ static bool read_versions(struct evidence_job *job, size_t i, struct slice line)
         if (k == 0)
             put_firmware(job, i, words[1]);
         else
-            put_text(job, i, name, words[1]);
+            put_word(job, i, name, words[1]);
+        if (k == 0)
+            f->version = words[1];
         last = n > 2 ? words[2] : slice_of("");
         memcpy(name + words[0].len, "_available", sizeof("_available"));
-        if (slice_is_unknown(last))
-            put_unknown(job, i, name);
-        else
-            put_text(job, i, name, last);
+        put_word(job, i, name, last);
         return true;
     }
     return false;
@@ -189,6 +234,14 @@ static bool read_versions(struct evidence_job *job, size_t i, struct slice line)
 
 static void read_failure(struct evidence_job *job, size_t i, struct slice line)
 {
+    if (slice_has(line, "borted by user")) {
+        put_text(job, i, "result", slice_of("aborted"));
+        return;
+    }
+    if (slice_has(line, "annot open") || slice_has(line, "ailed to open")) {
+        put_finding(job, i, RULE_TOOL_FAILED, "%.*s", (int)line.len, line.at);
+        return; /* before anything was written */
+    }
     if (slice_has(line, "PSID mismatch") || slice_has(line, "differs from the PSID"))
         read_mismatch(job, i, line);
     else
@@ -203,13 +256,15 @@ static bool is_noise(struct slice line)
 }
 
 /* "Device #2: Updating FW ...": of a tool that goes over all cards. */
-static void set_device(struct evidence_job *job, struct slice line)
+static void set_device(struct evidence_job *job, struct slice line, struct flint *f)
 {
     struct slice number, rest;
     uint64_t index;
-    if (slice_skip(&line, "Device #") && slice_split(line, ':', &number, &rest) &&
-        slice_uint(number, &index))
-        job_subject(job, "firmware device %llu", (unsigned long long)index);
+    if (!slice_skip(&line, "Device #") || !slice_split(line, ':', &number, &rest) ||
+        !slice_uint(number, &index))
+        return;
+    job_subject(job, "firmware device %llu", (unsigned long long)index);
+    f->version.len = 0;
 }
 
 /* "Chip Revision:         0" and what else a query of a newer tool says. */
@@ -243,7 +298,7 @@ static bool read_line(struct evidence_job *job, size_t i, struct flint *f)
     struct slice line = job_line(job, i), value;
     int key = find_key(line, &value);
     bool rom = f->rom;
-    set_device(job, line);
+    set_device(job, line, f);
     f->rom = false;
     if (key >= 0) {
         put_key(job, i, key, value, f);
@@ -259,8 +314,12 @@ static bool read_line(struct evidence_job *job, size_t i, struct flint *f)
                     "The new firmware is written and does not run yet");
         return true;
     }
-    if (slice_has(line, "FW was loaded successfully") || slice_starts(line, "Flashing done")) {
+    if (is_loaded(line) || is_written(line)) {
         put_text(job, i, "result", slice_of("success"));
+        if (is_loaded(line) &&
+            evidence_finding(job->out, RULE_FIRMWARE_STAGED, job->subject) != NULL)
+            put_verdict(job, i, RULE_FIRMWARE_STAGED, FINDING_INFO,
+                        "The new firmware was written, and a reset loaded it");
         return true;
     }
     if (rom && slice_starts(line, "type=")) {
@@ -268,8 +327,8 @@ static bool read_line(struct evidence_job *job, size_t i, struct flint *f)
         f->rom = true;
         return true;
     }
-    return read_versions(job, i, line) || is_progress(line) || is_noise(line) ||
-           (f->query && read_other(job, i, line));
+    return read_versions(job, i, line, f) || is_progress(line) || is_level(line) ||
+           is_noise(line) || (f->query && read_other(job, i, line));
 }
 
 static size_t read(struct evidence_job *job, size_t i)
@@ -279,6 +338,9 @@ static size_t read(struct evidence_job *job, size_t i)
     size_t end = i, first = i;
     if (job_command_option(job, "-d", device, sizeof(device)))
         job_subject(job, "firmware %s", device);
+    else if (job_command_option(job, "flash", device, sizeof(device)) &&
+             strncmp(device, "pci/", 4) == 0)
+        job_subject(job, "firmware %s", device + 4);
     else
         job_subject(job, "firmware");
     for (; i < job->line_count; i++) {

@@ -70,10 +70,21 @@ static bool read_head(struct slice line, struct topology *t)
     return t->count > 1; /* an old driver, or cut at the edge of a screen */
 }
 
+/* The head without its underline, whose escape character a copy has often lost: "[4mGPU0". */
+static struct slice head_of(const struct evidence_job *job, size_t i)
+{
+    struct slice line = job_line(job, i);
+    (void)slice_skip(&line, "[4m");
+    line = slice_trim(line);
+    if (slice_ends(line, "[0m"))
+        line.len -= strlen("[0m");
+    return slice_trim(line);
+}
+
 static bool begins(const struct evidence_job *job, size_t i)
 {
     struct topology t;
-    struct slice line = job_line(job, i);
+    struct slice line = head_of(job, i);
     return slice_starts(line, "GPU0") && read_head(line, &t);
 }
 
@@ -187,7 +198,7 @@ static size_t read(struct evidence_job *job, size_t i)
     struct topology t;
     struct slice words[WORDS_MAX];
     size_t next = i + 1;
-    (void)read_head(job_line(job, i), &t);
+    (void)read_head(head_of(job, i), &t);
     for (i++; i < job->line_count && !job_stops(job, i, NULL); i++) {
         struct slice line = job_line(job, i);
         if (line.len == 0)

@@ -156,7 +156,8 @@ static bool is_failure(struct slice line)
     bool warned =
         slice_starts(line, "ibwarn: [") && (slice_has(line, "fail") || slice_has(line, "can't") ||
                                             slice_has(line, "rror") || slice_has(line, " not "));
-    return warned || slice_has(line, ": iberror: ") ||
+    return warned || slice_has(line, ": iberror: ") || slice_starts(line, "ibpanic: [") ||
+           (slice_starts(line, "Fatal error: ") && slice_has(line, "sys files not found")) ||
            slice_starts(line, "-E- Failed to open device") ||
            slice_starts(line, "Error: unable to access device") ||
            slice_starts(line, "Failed to open IB device");
@@ -182,11 +183,12 @@ static size_t failure_read(struct evidence_job *job, size_t i)
 const struct evidence_reader reader_ib_failure = {
     .kind = "opensm", .tool = "infiniband-diags", .begins = failure_begins, .read = failure_read};
 
-/* ibv_devinfo and ibv_devices without a device. */
+/* ibv_devinfo and ibv_devices without a device, or without the one that was asked for. */
 static bool verbs_begins(const struct evidence_job *job, size_t i)
 {
     struct slice line = job_line(job, i);
-    return slice_is(line, "No IB devices found") ||
+    return slice_is(line, "No IB devices found") || slice_is(line, "Failed to open device") ||
+           (slice_starts(line, "IB device '") && slice_ends(line, "wasn't found")) ||
            slice_starts(line, "Failed to get IB devices list");
 }
 

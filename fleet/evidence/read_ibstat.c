@@ -150,10 +150,13 @@ static void end_port(struct evidence_job *job, struct port *port)
 
 static void read_panic(struct evidence_job *job, size_t i, struct slice line)
 {
-    struct slice rest;
-    if (!slice_after(line, "IB device", &rest))
+    struct slice rest, device = slice_of("");
+    if (slice_split(line, '\'', &device, &rest)) /* "'mlx5_9' IB device can't be found" */
+        (void)slice_split(rest, '\'', &device, &rest);
+    else if (slice_after(line, "IB device", &rest))
+        device = unquote(slice_word(&rest));
+    if (!slice_has(line, "IB device") || !is_device_name(device))
         return;
-    struct slice device = unquote(slice_word(&rest));
     job_subject(job, "rdma %.*s", (int)device.len, device.at);
     put_finding(job, i, RULE_DEVICE_VANISHED,
                 "The tool died on %.*s: what it printed before is all that is known",

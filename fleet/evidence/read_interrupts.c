@@ -12,12 +12,14 @@
 
 #define CPUS_MAX        1024
 #define DEVICES_MAX     256
+#define COUNT_MAX       0xffffffffffff
 #define ENOUGH          10000 /* interrupts of a device before their spread says something */
 #define DEVICE_NAME_MAX 48
 
 struct device { /* whose queues share a name */
     char name[DEVICE_NAME_MAX];
-    uint64_t total;
+    bool is_card; /* the name is a PCI address */
+    uint64_t vectors, total;
     size_t line;
     uint64_t *of_cpu;
 };
@@ -105,8 +107,8 @@ static bool is_control(struct slice name)
     return false;
 }
 
-/* "iavf-net1-TxRx-3" and "eth1-0" without their number; "mlx5_comp7@pci:0000:3b:00.0" is the card.
- */
+/* "iavf-net1-TxRx-3" and "eth1-0" without their driver and number; "mlx5_comp7@pci:0000:3b:00.0" is
+ * the card. */
 static void device_of(struct slice name, char out[DEVICE_NAME_MAX])
 {
     static const char *const tails[] = {"-TxRx-",  "-fp-",    "-rx-",    "-tx-",
@@ -120,6 +122,11 @@ static void device_of(struct slice name, char out[DEVICE_NAME_MAX])
         const char *at = slice_find(name, tails[i]);
         if (at != NULL)
             name.len = (size_t)(at - name.at);
+    }
+    static const char *const drivers[] = {"ice-", "i40e-", "iavf-", "ionic-", "hns3-", "idpf-"};
+    for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+        if (slice_skip(&name, drivers[i]))
+            break;
     }
     size_t digits = 0;
     while (digits < name.len && name.at[name.len - 1 - digits] >= '0' &&
@@ -143,7 +150,9 @@ static struct device *find_device(struct table *t, const char *name)
         return NULL;
     struct device *d = &t->devices[t->device_count++];
     *d = (struct device){.of_cpu = of_cpu};
+    char bdf[16];
     snprintf(d->name, sizeof(d->name), "%s", name);
+    d->is_card = is_pci_address(slice_of(name), bdf);
     return d;
 }
 
@@ -156,11 +165,31 @@ static void count(struct table *t, size_t line, struct slice name, const uint64_
     struct device *d = find_device(t, device);
     if (d == NULL)
         return;
-    d->line = line;
     for (size_t i = 0; i < t->cpu_count; i++) {
-        d->of_cpu[i] += values[i] & 0xffffffffffff;
-        d->total += values[i] & 0xffffffffffff;
+        if (values[i] > COUNT_MAX)
+            return; /* no counter of interrupts is as large */
     }
+    d->line = line;
+    d->vectors++;
+    for (size_t i = 0; i < t->cpu_count; i++) {
+        d->of_cpu[i] += values[i];
+        d->total += values[i];
+    }
+}
+
+/* The busiest CPU has more than its share: half of all and twice the mean. Several vectors cannot
+ * be on more CPUs than they are: two on two CPUs are as even as can be. */
+static bool is_uneven(const struct table *t, const struct device *d, uint64_t most)
+{
+    if (d->total < ENOUGH || t->cpu_count < 2)
+        return false;
+    if (d->vectors > 1 && most / 3 * 2 < d->total / d->vectors)
+        return false;
+    if (t->cpu_count == 2)
+        return most >= d->total / 10 * 9;
+    if (t->cpu_count == 3 && most >= d->total / 4 * 3)
+        return true;
+    return most >= d->total / 2 && most / 2 >= d->total / t->cpu_count;
 }
 
 static void judge(struct evidence_job *job, struct table *t)
@@ -171,18 +200,14 @@ static void judge(struct evidence_job *job, struct table *t)
         for (size_t i = 1; i < t->cpu_count; i++)
             top = d->of_cpu[i] > d->of_cpu[top] ? i : top;
         uint64_t most = t->cpu_count > 0 ? d->of_cpu[top] : 0;
-        bool uneven = t->cpu_count > 1 && d->total >= ENOUGH && most >= d->total / 2 &&
-                      most / 2 >= d->total / t->cpu_count;
-        bool skewed = t->cpu_count == 3 && d->total >= ENOUGH && most >= d->total / 4 * 3;
-        skewed = skewed || (t->cpu_count == 2 && d->total >= ENOUGH && most >= d->total / 10 * 9);
-        if (!uneven && !skewed)
+        if (!is_uneven(t, d, most))
             continue;
-        job_subject(job, "netdev %s", d->name);
+        uint64_t permille = (most * 1000 + d->total / 2) / d->total;
+        job_subject(job, "%s %s", d->is_card ? "pci" : "netdev", d->name);
         put_finding(job, d->line, RULE_IRQ_ONE_CPU,
                     "CPU%u takes %llu of %llu interrupts (%llu.%llu %%)", t->cpus[top],
                     (unsigned long long)most, (unsigned long long)d->total,
-                    (unsigned long long)(most * 100 / d->total),
-                    (unsigned long long)(most * 1000 / d->total % 10));
+                    (unsigned long long)(permille / 10), (unsigned long long)(permille % 10));
     }
 }
 

@@ -220,6 +220,23 @@ static void command_subject(struct evidence_job *job)
         job_subject(job, "pci");
 }
 
+/* "... [ConnectX-6 Dx] [15b3:101d] (rev 01)" of -nn, "15b3:101d (rev 01)" of -n. */
+static void put_ids(struct evidence_job *job, size_t i, struct slice name)
+{
+    for (size_t k = 0; k + 9 <= name.len; k++) {
+        uint64_t vendor, device;
+        struct slice ids = {.at = name.at + k, .len = 9};
+        bool open = k == 0 || name.at[k - 1] == '[';
+        bool end = k + 9 == name.len || name.at[k + 9] == ']' || name.at[k + 9] == ' ';
+        if (!open || !end || ids.at[4] != ':' ||
+            !slice_hex((struct slice){.at = ids.at, .len = 4}, &vendor) ||
+            !slice_hex((struct slice){.at = ids.at + 5, .len = 4}, &device))
+            continue;
+        put_text(job, i, "pci_id", ids);
+        return;
+    }
+}
+
 static void start(struct evidence_job *job, size_t i, const char *bdf, struct slice class,
                   struct slice name)
 {
@@ -227,6 +244,7 @@ static void start(struct evidence_job *job, size_t i, const char *bdf, struct sl
     job_subject(job, "pci %s", bdf);
     put_text(job, i, "class", class);
     put_text(job, i, "device", name);
+    put_ids(job, i, name);
     if (slice_after(name, "(rev ", &rest) && slice_split(rest, ')', &rev, &rest))
         put_text(job, i, "revision", rev);
 }

@@ -83,6 +83,8 @@ const struct evidence_reader *const evidence_readers[] = {
     &reader_interrupts,
     &reader_irq_affinity,
     &reader_lspci,
+    &reader_lspci_vmm,
+    &reader_lspci_quoted,
     &reader_devlink_info,
     &reader_devlink_health,
     &reader_devlink_port,

@@ -247,7 +247,7 @@ static const struct expected_file files[] = {
             {"irq 965 cpu 4", "interrupts", "192847", 0},
         },
         {
-            {"irq-one-cpu", "netdev iavf-net1", 1},
+            {"irq-one-cpu", "netdev net1", 1},
         },
     },
     {

@@ -97,7 +97,7 @@ static const struct expected_file texts[] = {
          {"device-command-timeout", "pci 0000:07:00.0", 1},
          {"tx-timeout", "netdev ib0", 1},
          {"rdma-client-failed", "netdev ib0", 1},
-         {"rdma-retries-exceeded", "host", 1},
+         {"rdma-retries-exceeded", "device nvme0", 1},
          {"completion-error", "host", 1}},
     },
     {

@@ -191,7 +191,7 @@ static const struct {
     {"[ 3.0] EDAC MC0: 1 UE memory read error on CPU_SrcID#0", "memory-uncorrected", "host"},
     {"[ 3.0] EDAC MC0: 1 CE memory read error on CPU_SrcID#0", "memory-corrected", "host"},
     {"[ 3.0] DMAR: [DMA Write] Request device [3b:00.0] fault addr ff000000", "iommu-fault",
-     "host"},
+     "pci 0000:3b:00.0"},
     {"[ 3.0] NVRM: GPU 0000:4d:00.0: GPU has fallen off the bus.", "gpu-lost", "gpu 0000:4d:00.0"},
     {"[ 3.0] NVRM: API mismatch: the client has the version 535.1, but", "gpu-driver-mismatch",
      "host"},
