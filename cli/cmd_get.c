@@ -89,7 +89,11 @@ static enum exit_code get_list(struct context *context, const struct kind *kind,
 {
     OWN(json) json_t *items = NULL;
     struct err err = ERR_INIT;
-    enum exit_code code = fetch_list(context, kind, arguments, &items);
+    struct arguments below = *arguments;
+    below.words[0] = arguments->words[1]; /* the thing that they are of */
+    enum exit_code code = kind->below != NULL
+                              ? fetch_list_below(context, kind, kind->below, &below, &items)
+                              : fetch_list(context, kind, arguments, &items);
     if (code != EXIT_DONE || context->print_request)
         return code;
     if (view_print(context, &kind->view, items, &err) != ERR_OK)
@@ -105,12 +109,13 @@ enum exit_code cmd_get(struct context *context, const struct arguments *argument
     if (kind_need(arguments->words[0], &kind, &err) != ERR_OK)
         return context_fail(context, &err);
     bool has_list = kind->list != NULL || kind->walk;
-    if (name == NULL && kind->key != NULL && !has_list) {
+    if (name == NULL && (kind->below != NULL || (kind->key != NULL && !has_list))) {
         context_error(context, "%s need a name: stellarctl get %s NAME", kind->name, kind->single);
         return EXIT_USAGE;
     }
     if (arguments_has(arguments, OPTION_WATCH))
         return watch_kind(context, kind, name, arguments);
-    return name == NULL && has_list ? get_list(context, kind, arguments)
-                                    : get_one(context, kind, name, arguments);
+    return has_list && (name == NULL || kind->below != NULL)
+               ? get_list(context, kind, arguments)
+               : get_one(context, kind, name, arguments);
 }

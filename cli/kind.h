@@ -18,9 +18,10 @@ struct kind {
     /* Without the parent: this one is listed, or (walk) all tenants' are. */
     const char *list_alone, *get_alone;
     bool walk;
-    const char *rows; /* the member of a document whose members are the rows: "qos_policy" */
-    bool judged;      /* the rows are a node's knobs: state_rows_judge() */
-    const char *bare; /* `get` answers the bare document: the member that lists have it in */
+    const char *below; /* path parameter of list that the name is of: the things of this one */
+    const char *rows;  /* the member of a document whose members are the rows: "qos_policy" */
+    bool judged;       /* the rows are a node's knobs: state_rows_judge() */
+    const char *bare;  /* `get` answers the bare document: the member that lists have it in */
     /* Where the document stands in what `get` answers: */
     const char *member; /* in this member ("placement"), */
     const char *schema; /* or among others: the members that this schema names ("node") */

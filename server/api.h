@@ -166,6 +166,8 @@ void api_agent_state(struct request *request);
 void api_agent_solar_keys(struct request *request);
 void api_agent_chains(struct request *request);
 void api_node_chains(struct request *request);
+/* api_job_chains.c */
+void api_job_chains(struct request *request);
 /* api_rollout_policy.c */
 void api_rollout_policy_get(struct request *request);
 void api_rollout_policy_put(struct request *request);

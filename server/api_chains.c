@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "db/catalogue.h"
 #include "db/tables.h"
-#include "fleet/switch.h"
 #include "server/api.h"
 #include "server/chains.h"
 #include "server/pipeline.h"
@@ -97,39 +95,6 @@ struct chains_look {
     json_t *items; /* owned */
 };
 
-struct known_switch {
-    struct switch_info info;
-    bool there;
-};
-
-static bool on_switch(void *arg, const struct db_switch *row)
-{
-    struct known_switch *known = arg;
-    OWN(json) json_t *document = json_loads(row->body, 0, NULL);
-    known->there = document != NULL &&
-                   switch_from_json(document, "", row->name, &known->info, NULL, NULL) == ERR_OK;
-    return false;
-}
-
-static json_t *neighbour_of(const struct chains_look *look, const struct chain *chain,
-                            const struct inventory *inventory)
-{
-    const struct port *port =
-        inventory == NULL ? NULL : inventory_port_get(inventory, chain->subject);
-    const char *name = port == NULL ? "" : port->switch_name;
-    struct known_switch known = {.there = false};
-    char why[160];
-    if (name_check(name, "switch", NULL) == ERR_OK &&
-        switch_get(look->ro, name, on_switch, &known, NULL) != ERR_OK)
-        known.there = false; /* nobody uploaded its document */
-    enum chain_verdict verdict =
-        chain_neighbour(chain, name, known.there ? &known.info : NULL, why);
-    json_t *object = json_pack("{ss, ss}", "verdict", chain_verdict_name(verdict), "why", why);
-    api_set_text(object, "switch", name);
-    api_set_text(object, "port", port == NULL ? "" : port->switch_port);
-    return object;
-}
-
 static void make_items(struct chains_look *look, const struct inventory *inventory)
 {
     const struct chain_report *report = look->report;
@@ -137,7 +102,8 @@ static void make_items(struct chains_look *look, const struct inventory *invento
     look->items = json_array();
     for (size_t i = 0; i < report->count; i++) {
         json_t *item = chain_to_json(&report->chains[i]);
-        json_object_set_new(item, "neighbour", neighbour_of(look, &report->chains[i], inventory));
+        json_object_set_new(item, "neighbour",
+                            chains_neighbour(look->ro, &report->chains[i], inventory, false, NULL));
         json_array_append_new(look->items, item);
     }
 }

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "db/catalogue.h"
 #include "db/tables.h"
+#include "fleet/switch.h"
+#include "server/api.h"
 #include "server/http.h"
 
 struct reading {
@@ -46,4 +49,43 @@ enum err_code chains_find(struct db_ro *ro, const char *node, struct finding_lis
     if (code == ERR_OK && report != NULL)
         chain_report_findings(report, findings);
     return code;
+}
+
+struct known_switch {
+    struct switch_info info;
+    bool there;
+};
+
+static bool on_switch(void *arg, const struct db_switch *row)
+{
+    struct known_switch *known = arg;
+    OWN(json) json_t *document = json_loads(row->body, 0, NULL);
+    known->there = document != NULL &&
+                   switch_from_json(document, "", row->name, &known->info, NULL, NULL) == ERR_OK;
+    return false;
+}
+
+json_t *chains_neighbour(struct db_ro *ro, const struct chain *chain,
+                         const struct inventory *inventory, bool nameless,
+                         enum chain_verdict *out_verdict)
+{
+    const struct port *port =
+        inventory == NULL ? NULL : inventory_port_get(inventory, chain->subject);
+    const char *name = port == NULL ? "" : port->switch_name;
+    struct known_switch known = {.there = false};
+    char why[160];
+    if (name_check(name, "switch", NULL) == ERR_OK &&
+        switch_get(ro, name, on_switch, &known, NULL) != ERR_OK)
+        known.there = false; /* nobody uploaded its document */
+    const char *said = nameless && name[0] != '\0' ? "behind the port" : name;
+    enum chain_verdict verdict =
+        chain_neighbour(chain, said, known.there ? &known.info : NULL, why);
+    json_t *object = json_pack("{ss, ss}", "verdict", chain_verdict_name(verdict), "why", why);
+    if (!nameless) {
+        api_set_text(object, "switch", name);
+        api_set_text(object, "port", port == NULL ? "" : port->switch_port);
+    }
+    if (out_verdict != NULL)
+        *out_verdict = verdict;
+    return object;
 }

@@ -105,6 +105,7 @@ const struct route routes[] = {
 
     {"GET", T "/placements", STAFF | TENANT, READ, api_placements_list, "placements_list", page},
     {"GET", T "/placements/{job}", STAFF | TENANT, READ, api_placement_get, "placement_get", none},
+    {"GET", T "/placements/{job}/chains", STAFF | TENANT, READ, api_job_chains, "job_chains", page},
     {"PUT", T "/placements/{job}", OPS, CHANGE, api_placement_put, "placement_put", ruled},
     {"PATCH", T "/placements/{job}", OPS, PATCH, api_placement_patch, "placement_patch", ruled},
     {"DELETE", T "/placements/{job}", OPS, REMOVE, api_placement_delete, "placement_delete",

@@ -368,6 +368,7 @@ SAMPLES = {
     "policy_delete": Sample(before=policy_alone),
     "policy_validate": Sample(POLICY),
     "placement_get": Sample(before=placed),
+    "job_chains": Sample(before=placed),
     "placement_put": Sample(PLACEMENT, before=placed),
     "placement_patch": Sample({}, headers=MERGE, before=placed),
     "placement_delete": Sample(before=placed),

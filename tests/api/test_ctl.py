@@ -119,7 +119,7 @@ def kinds_are_shown(tap, server):
     kinds = [line.split()[0] for line in help_text.split("\n")[1:] if line]
     names = {"plans": ["n1"], "states": ["n1"], "inventories": ["n1"], "generations": ["current"],
              "receipts": ["--node", "n1"], "certificates": ["--node", "n1"],
-             "chains": ["--node", "n1"], "node-health": ["n1"]}
+             "chains": ["--node", "n1"], "node-health": ["n1"], "job-chains": ["nlp_job", "--tenant", "a"]}
     tap.ok(len(kinds) > 12, "help kinds lists the kinds", help_text)
     for kind in kinds:
         for output in ("table", "json", "jsonl"):

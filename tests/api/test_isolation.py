@@ -31,7 +31,7 @@ def reads(tap, server):
     tokens = setup(server)
     for role, token in tokens.items():
         for path in ("/v1/tenants", "/v1/tenants/mine", "/v1/tenants/mine/policy/revisions",
-                     "/v1/tenants/mine/placements", "/v1/tenants/mine/placements/job", "/v1/rules",
+                     "/v1/tenants/mine/placements", "/v1/tenants/mine/placements/job", "/v1/tenants/mine/placements/job/chains", "/v1/rules",
                      "/v1/events", "/v1/events?after=2&page_size=1"):
             answer = server.get(path, token=token)
             tap.ok(answer.status == 200 and not leaks(answer), f"{role}: {path} names no other",
@@ -67,7 +67,8 @@ def same_answer_for_absent_and_foreign(tap, server):
     policy = {"qos_policy": {"j": {"priority": 3}}}
     for method, path, body, head in (
             ("GET", "", None, {}), ("GET", "/policy", None, {}), ("GET", "/placements", None, {}),
-            ("GET", "/placements/secret_job", None, {}), ("GET", "/policy/revisions", None, {}),
+            ("GET", "/placements/secret_job", None, {}), ("GET", "/placements/secret_job/chains", None, {}),
+            ("GET", "/policy/revisions", None, {}),
             ("GET", "/policy/revisions/1", None, {}),
             ("PUT", "/policy", policy, {"If-Match": '"1"'}),
             ("PUT", "/policy", policy, {"If-None-Match": "*"}), ("PUT", "/policy", policy, {}),
