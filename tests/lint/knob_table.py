@@ -22,7 +22,51 @@ nothing of the product. All kinds are also changed by hand there, and the drift 
 | knob | what it is | interface | unit | disruption | drivers | proven in the lab by |
 |---|---|---|---|---|---|---|
 """
-ROW = re.compile(r'\{"([a-z]+\.[a-z]+)", (\d+), \w+, \w+, DISRUPTION_(\w+),\s*(?:NULL|"[^"]*"),\s*"([^"]*)"\}', re.S)
+STATES_HEAD = """
+## States, and how a change by hand is seen
+
+A state of a node has three values for a knob: `live`, `persisted` (what the system or the device keeps by itself) and `next_boot` (what the next load
+or boot gives). The one in bold is held against the plan. Where there is `live` alone, the last column says why: of such a knob nothing but the
+agent's own last good plan outlives a boot, and the agent sets it again and says how long it was away (`gap`). The column "seen by" is the event that
+begins a look; each minute everything is looked at anyway.
+
+| knob | states | seen by | what outlives a boot |
+|---|---|---|---|
+"""
+ROW = re.compile(r'\{"([a-z]+\.[a-z]+)", (\d+), \w+, KNOB_VIEW_(\w+), DISRUPTION_(\w+),\s*(?:NULL|"[^"]*"),'
+                 r'\s*"([^"]*)"\}', re.S)
+FILES = "inotify"
+DRIVER = "nothing: the driver starts with its own values"
+KERNEL = "nothing: the kernel keeps it in memory"
+TIMED = "the timed check alone: the kernel announces no change of it"
+
+# kind -> what begins a look, what outlives a boot
+SEEN = {
+    "host.modparam": (FILES, "the file of modprobe.d; a parameter that cannot be written live is in effect with the next load"),
+    "host.sysctl": (FILES, KERNEL + "; files of sysctl.d are left to their owner"),
+    "host.thp": (FILES, KERNEL + ", and starts with what its command line says"),
+    "host.file": (FILES, "the file itself: what is there is what the next boot finds"),
+    "devlink.param": ("devlink \"config\"", "the permanent values, in the device; what a driver runs with is not told"),
+    "link.mtu": ("rtnetlink LINK", DRIVER),
+    "link.coalesce": ("ethtool \"monitor\"", DRIVER),
+    "link.arp": (FILES, KERNEL),
+    "link.pause": ("ethtool \"monitor\"", DRIVER),
+    "dcb.dcbx": (TIMED, DRIVER),
+    "dcb.app": ("rtnetlink DCB", KERNEL),
+    "dcb.ets": ("rtnetlink DCB", DRIVER),
+    "dcb.maxrate": ("rtnetlink DCB", DRIVER),
+    "dcb.buffer": ("rtnetlink DCB", DRIVER),
+    "dcb.pfc": ("rtnetlink DCB", DRIVER),
+    "roce.cc": (FILES, DRIVER),
+    "roce.tos": (FILES, "nothing: configfs is in memory"),
+    "devlink.rate": ("devlink \"config\"", "nothing: functions are made anew"),
+    "tc.clsact": ("rtnetlink TC", KERNEL),
+    "tc.qdisc": ("rtnetlink TC", KERNEL),
+    "tc.class": ("rtnetlink TC", KERNEL),
+    "tc.red": ("rtnetlink TC", KERNEL),
+    "tc.flower": ("rtnetlink TC", KERNEL),
+    "solar.page": (FILES, "nothing: /run is in memory"),
+}
 NICS = "mlx5, bnxt, ice, hns3, qede"
 
 # kind -> interface, unit, drivers, job, test text
@@ -72,29 +116,48 @@ def text(src, path):
 
 
 def kinds(src):
-    """[(name, disruption, what it is)] in the order of the table."""
+    """[(name, view, disruption, what it is)] in the order of the table."""
     table = text(src, "fleet/knob.c").split("knob_kinds[] = {", 1)[1].split("\n};", 1)[0]
-    return [(name, disruption.lower().replace("_", "-"), what) for name, _, disruption, what in ROW.findall(table)]
+    return [(name, view.lower(), disruption.lower().replace("_", "-"), what)
+            for name, _, view, disruption, what in ROW.findall(table)]
 
 
-def document(rows):
-    lines = []
-    for name, disruption, what in rows:
+def programs(src):
+    """kind -> the source that programs it."""
+    found = {}
+    for name in os.listdir(os.path.join(src, "datapath")):
+        if name.startswith("knob_") and name.endswith(".c"):
+            source = text(src, "datapath/" + name)
+            found.update({kind: source for kind in re.findall(r'\.kind = "([a-z.]+)"', source)})
+    return found
+
+
+def states(view, source):
+    """The values that the source reads into a state; the one that counts is in bold."""
+    if ".persisted =" not in source:
+        return "**live**"
+    return "live, persisted, **next boot**" if view == "next_boot" else "**live**, persisted, next boot"
+
+
+def document(src, rows):
+    lines, more, source = [], [], programs(src)
+    for name, view, disruption, what in rows:
         interface, unit, drivers, job, test = FACTS[name]
         cells = (name, what, interface, unit, disruption, drivers, f"{job}: \"{test}\"")
         lines.append("| " + " | ".join(cells) + " |\n")
-    return HEAD + "".join(lines)
+        more.append("| " + " | ".join((name, states(view, source[name]), *SEEN[name])) + " |\n")
+    return HEAD + "".join(lines) + STATES_HEAD + "".join(more)
 
 
 def checks(src, rows):
-    names = [name for name, _, _ in rows]
+    names = [name for name, _, _, _ in rows]
     count = len(re.findall(r'^    \{"', text(src, "fleet/knob.c").split("knob_kinds[] = {", 1)[1], re.M))
     yield "every row of fleet/knob.c is read", len(names) == count, f"{len(names)} of {count}"
     yield "facts are told of every kind and of no other", sorted(names) == sorted(FACTS), \
         sorted(set(names) ^ set(FACTS))
-    files = "".join(text(src, "datapath/" + f) for f in os.listdir(os.path.join(src, "datapath"))
-                    if f.startswith("knob_") and f.endswith(".c"))
-    missing = [n for n in names if f'.kind = "{n}"' not in files]
+    yield "what begins a look is told of every kind and of no other", sorted(names) == sorted(SEEN), \
+        sorted(set(names) ^ set(SEEN))
+    missing = [n for n in names if n not in programs(src)]
     yield "every kind is programmed by a datapath/knob_*.c", not missing, missing
     for path in ("schemas/plan.json", "schemas/state.json"):
         enum = json.dumps(json.loads(text(src, path)))
@@ -107,7 +170,7 @@ def checks(src, rows):
         job, test = FACTS[name][3:]
         found = f'"{test}"' in text(src, "tests/lab/jobs/" + job)
         yield f"{name}: its proof stands in {job}", found, test
-        if name != "dcb.dcbx": # no event tells of it
+        if SEEN.get(name, ("",))[0] != TIMED:
             yield f"{name}: agent_drift.sh changes it by hand", f'    ("{name}", ' in drift, name
 
 
@@ -116,11 +179,11 @@ def main():
     rows = kinds(src)
     if "--write" in sys.argv[2:]:
         with open(os.path.join(src, DOCUMENT), "w", encoding="utf-8") as f:
-            f.write(document(rows))
+            f.write(document(src, rows))
         return 0
     results = list(checks(src, rows))
     try:
-        same = text(src, DOCUMENT) == document(rows)
+        same = text(src, DOCUMENT) == document(src, rows)
     except (KeyError, OSError):
         same = False
     results.append((f"{DOCUMENT} is what knob_table.py writes", same, "run it with --write"))
