@@ -21,7 +21,8 @@
 /* how: LOCK_EX or LOCK_SH. The descriptor stays open to the end of the process. */
 static enum err_code lock_file(const char *path, int how, struct err *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    /* Not for writing: that would keep its file system from being mounted read-only. */
+    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
     if (flock(fd, how | LOCK_NB) == 0)
@@ -32,20 +33,63 @@ static enum err_code lock_file(const char *path, int how, struct err *err)
                          path);
 }
 
+static enum err_code say_taken(const char *state_dir, struct err *err)
+{
+    return err_set(err, ERR_CONFLICT,
+                   "another agent runs on the state folder %s: stop that one, or give this one a "
+                   "--state-dir of its own",
+                   state_dir);
+}
+
+/* For who cannot make a file in it: the folder itself is locked, by everyone. */
+static enum err_code lock_folder(const char *path, int *out_fd, struct err *err)
+{
+    *out_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*out_fd < 0)
+        return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
+    if (flock(*out_fd, LOCK_EX | LOCK_NB) == 0)
+        return ERR_OK;
+    return errno == EWOULDBLOCK ? say_taken(path, err)
+                                : err_set_errno(err, ERR_IO, errno, "cannot lock %s", path);
+}
+
+static bool is_denied(int error)
+{
+    return error == EROFS || error == EACCES || error == EPERM;
+}
+
+/* No change of the node without a journal: the passes refuse it. That is no reason not to tell how
+ * the node is. */
+static void say_denied(const char *state_dir, int error)
+{
+    log_error("agent",
+              "the state folder %s cannot be written (%s): nothing is changed on the node until it "
+              "can, its plan included; mount it for writing, or give the agent another --state-dir",
+              state_dir, strerror(error));
+}
+
 enum err_code lock_state(const char *state_dir, struct err *err)
 {
     char path[KEEP_PATH_MAX];
-    if (file_mkdirs(state_dir, 0700, err) || keep_path(state_dir, "lock", path, err))
+    int dir = -1;
+    struct err why = ERR_INIT;
+    if (file_mkdirs(state_dir, 0700, err) || keep_path(state_dir, "lock", path, err) ||
+        lock_folder(state_dir, &dir, err))
         return err->code;
-    enum err_code code = lock_file(path, LOCK_EX, err);
+    enum err_code code = lock_file(path, LOCK_EX, &why);
     if (code == ERR_CONFLICT)
-        return err_set(err, ERR_CONFLICT,
-                       "another agent runs on the state folder %s: stop that one, or give this one "
-                       "a --state-dir of its own",
-                       state_dir);
-    if (code == ERR_OK)
+        return say_taken(state_dir, err);
+    int denied =
+        code == ERR_OK && faccessat(dir, ".", W_OK, AT_EACCESS) != 0 ? errno : why.sys_errno;
+    if (code != ERR_OK && !is_denied(denied)) {
+        *err = why;
+        return code;
+    }
+    if (is_denied(denied))
+        say_denied(state_dir, denied);
+    else
         keep_sweep(state_dir);
-    return code;
+    return ERR_OK;
 }
 
 /* Open to all, whatever the umask: Solar-RDMA's pages are below it. */

@@ -6,8 +6,9 @@
 
 #include "base/err.h"
 
-/* Makes the state folder and locks it; sweeps what half a write left in it. ERR_CONFLICT: another
- * agent runs on it. */
+/* Makes the state folder and locks it; sweeps what half a write left in it. One that is there and
+ * cannot be written is locked, too, and named in the log. ERR_CONFLICT: another agent runs on it.
+ */
 ERR_MUST_CHECK enum err_code lock_state(const char *state_dir, struct err *err);
 
 /*

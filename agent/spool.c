@@ -15,6 +15,7 @@
 
 #include "agent/keep.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "fleet/telemetry.h"
 
 #define FOLDER        "telemetry"
@@ -24,14 +25,16 @@ struct spool_file {
     uint64_t number; /* its name; growing */
     size_t len;
     int64_t times_us[2];
+    char *data; /* owned; NULL = it is in its file */
 };
 
 struct spool {
     pthread_mutex_t lock;
     char dir[KEEP_PATH_MAX];
     struct spool_file files[SPOOL_FILES_MAX];
-    size_t count, bytes;
+    size_t count, bytes, in_memory;
     uint64_t next;
+    bool is_denied;    /* said so */
     bool first_is_out; /* spool_first() gave it */
 };
 
@@ -50,8 +53,13 @@ static void remove_file(const struct spool *spool, uint64_t number)
 
 static void forget(struct spool *spool, size_t i)
 {
-    remove_file(spool, spool->files[i].number);
-    spool->bytes -= spool->files[i].len;
+    struct spool_file *file = &spool->files[i];
+    if (file->data == NULL)
+        remove_file(spool, file->number);
+    else
+        spool->in_memory--;
+    free(file->data);
+    spool->bytes -= file->len;
     spool->count--;
     memmove(&spool->files[i], &spool->files[i + 1], (spool->count - i) * sizeof(spool->files[0]));
 }
@@ -110,19 +118,28 @@ static void load(struct spool *spool)
     spool->next = spool->count == 0 ? 1 : spool->files[spool->count - 1].number + 1;
 }
 
+static void say_denied(struct spool *spool, const struct err *why)
+{
+    if (!spool->is_denied)
+        log_warning("agent", "%s: only the last %d batches of telemetry are kept, in memory",
+                    why->text, SPOOL_MEMORY_MAX);
+    spool->is_denied = true;
+}
+
 enum err_code spool_new(const char *state_dir, struct spool **out, struct err *err)
 {
     struct spool *spool = calloc(1, sizeof(*spool));
     if (spool == NULL)
         return err_nomem(err);
     pthread_mutex_init(&spool->lock, NULL);
+    struct err why = ERR_INIT;
     enum err_code code = keep_path(state_dir, FOLDER, spool->dir, err);
-    if (code == ERR_OK)
-        code = file_mkdirs(spool->dir, 0700, err);
     if (code != ERR_OK) {
         spool_free(spool);
         return code;
     }
+    if (file_mkdirs(spool->dir, 0700, &why) != ERR_OK)
+        say_denied(spool, &why);
     load(spool);
     *out = spool;
     return ERR_OK;
@@ -132,6 +149,8 @@ void spool_free(struct spool *spool)
 {
     if (spool == NULL)
         return;
+    for (size_t i = 0; i < spool->count; i++)
+        free(spool->files[i].data);
     pthread_mutex_destroy(&spool->lock);
     free(spool);
 }
@@ -167,7 +186,10 @@ static enum err_code write_next(struct spool *spool, const uint8_t *data, size_t
                                 struct err *err)
 {
     char path[KEEP_PATH_MAX];
-    enum err_code code = ERR_CONFLICT;
+    enum err_code code = spool->is_denied ? file_mkdirs(spool->dir, 0700, err) : ERR_OK;
+    if (code != ERR_OK)
+        return code;
+    code = ERR_CONFLICT;
     for (int tries = 0; tries < SPOOL_FILES_MAX && code == ERR_CONFLICT; tries++) {
         spool->next += tries == 0 ? 0 : 1;
         if (!file_path(spool, spool->next, path))
@@ -177,18 +199,55 @@ static enum err_code write_next(struct spool *spool, const uint8_t *data, size_t
     return code;
 }
 
+static void lose(struct spool *spool, size_t i, struct spool_lost *lost)
+{
+    const struct spool_file *file = &spool->files[i];
+    if (lost->from_us == 0)
+        lost->from_us = file->times_us[0];
+    lost->to_us = file->times_us[1];
+    forget(spool, i);
+}
+
 /* The first one may be on its way: it would come to the server after those behind it. */
 static void make_way(struct spool *spool, size_t len, struct spool_lost *lost)
 {
     size_t oldest = spool->first_is_out ? 1 : 0;
     while (spool->count > oldest &&
-           (spool->count == SPOOL_FILES_MAX || spool->bytes + len > SPOOL_BYTES_MAX)) {
-        const struct spool_file *file = &spool->files[oldest];
-        if (lost->from_us == 0)
-            lost->from_us = file->times_us[0];
-        lost->to_us = file->times_us[1];
-        forget(spool, oldest);
+           (spool->count == SPOOL_FILES_MAX || spool->bytes + len > SPOOL_BYTES_MAX))
+        lose(spool, oldest, lost);
+}
+
+/* Those in memory stand in the list where their time is, as the others do. */
+static enum err_code keep_in_memory(struct spool *spool, const uint8_t *data, size_t len,
+                                    struct spool_file *out, struct spool_lost *lost,
+                                    struct err *err)
+{
+    size_t oldest = spool->first_is_out ? 1 : 0;
+    while (oldest < spool->count && spool->files[oldest].data == NULL)
+        oldest++;
+    if (spool->in_memory >= SPOOL_MEMORY_MAX && oldest < spool->count)
+        lose(spool, oldest, lost);
+    out->data = malloc(len + 1);
+    if (out->data == NULL)
+        return err_nomem(err);
+    memcpy(out->data, data, len);
+    out->data[len] = '\0';
+    spool->in_memory++;
+    return ERR_OK;
+}
+
+static enum err_code add(struct spool *spool, const uint8_t *data, size_t len,
+                         struct spool_file *file, struct spool_lost *lost, struct err *err)
+{
+    struct err why = ERR_INIT;
+    enum err_code code = write_next(spool, data, len, &why);
+    if (code == ERR_OK) {
+        spool->is_denied = false;
+    } else {
+        say_denied(spool, &why);
+        code = keep_in_memory(spool, data, len, file, lost, err);
     }
+    return code;
 }
 
 enum err_code spool_add(struct spool *spool, const uint8_t *data, size_t len,
@@ -197,9 +256,10 @@ enum err_code spool_add(struct spool *spool, const uint8_t *data, size_t len,
     *out_lost = (struct spool_lost){0};
     pthread_mutex_lock(&spool->lock);
     make_way(spool, len, out_lost);
-    enum err_code code = write_next(spool, data, len, err);
+    struct spool_file file = {.len = len, .times_us = {times_us[0], times_us[1]}};
+    enum err_code code = add(spool, data, len, &file, out_lost, err);
     if (code == ERR_OK) {
-        const struct spool_file file = {spool->next++, len, {times_us[0], times_us[1]}};
+        file.number = spool->next++;
         spool->bytes += len;
         spool->files[spool->count++] = file;
     }
@@ -207,16 +267,30 @@ enum err_code spool_add(struct spool *spool, const uint8_t *data, size_t len,
     return code;
 }
 
-bool spool_first(struct spool *spool, char **out, size_t *out_len)
+static enum err_code read_first(const struct spool *spool, char **out, size_t *out_len)
 {
     char path[KEEP_PATH_MAX];
+    const struct spool_file *file = &spool->files[0];
+    if (file->data != NULL) {
+        *out = malloc(file->len + 1);
+        *out_len = file->len;
+        if (*out == NULL)
+            return ERR_NOMEM;
+        memcpy(*out, file->data, file->len + 1);
+        return ERR_OK;
+    }
+    return file_path(spool, file->number, path)
+               ? file_read_regular(path, TELEMETRY_BODY_MAX, out, out_len, NULL)
+               : ERR_LIMIT;
+}
+
+bool spool_first(struct spool *spool, char **out, size_t *out_len)
+{
     bool found = false;
     pthread_mutex_lock(&spool->lock);
     spool->first_is_out = false;
     while (!found && spool->count > 0) {
-        enum err_code code = ERR_LIMIT;
-        if (file_path(spool, spool->files[0].number, path))
-            code = file_read_regular(path, TELEMETRY_BODY_MAX, out, out_len, NULL);
+        enum err_code code = read_first(spool, out, out_len);
         found = code == ERR_OK;
         if (!found && code != ERR_NOT_FOUND && code != ERR_LIMIT && code != ERR_INVALID)
             break; /* for want of memory or a descriptor: it is read another time */

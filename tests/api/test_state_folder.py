@@ -208,5 +208,102 @@ def a_node_without_a_way_keeps_its_plan(tap, server):
     shutil.rmtree(site.folder, ignore_errors=True)
 
 
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,"$1",bind "$0" && shift && exec "$@"'
+
+
+class Mounted:
+    """An agent whose state folder is a mount of its own, which can be made read-only."""
+
+    def __init__(self, site, state, how, *options):
+        self.folder, self.log = os.path.join(site.folder, state), os.path.join(site.folder, "log")
+        os.makedirs(self.folder, exist_ok=True)
+        words = ["unshare", "-m", "sh", "-c", READ_ONLY, self.folder, how,
+                 os.path.join(site.server.args.objdir, "stellar-agent"), "--node", "n1", "--server",
+                 f"http://127.0.0.1:{site.server.port}", "--state-dir", self.folder, "--provider", "sim",
+                 "--token-file", os.path.join(site.folder, "n1.token"), *options]
+        with open(self.log, "wb") as file:
+            self.proc = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+
+    def remount(self, how):
+        subprocess.run(["nsenter", "-t", str(self.proc.pid), "-m", "mount", "-o", f"remount,{how},bind", self.folder],
+                       check=True)
+
+    def says(self, pattern):
+        end = time.monotonic() + CALL_S
+        while time.monotonic() < end and self.proc.poll() is None:
+            if re.search(pattern, Site.text(self.log)):
+                return True
+            time.sleep(0.02)
+        return False
+
+    def stop(self):
+        self.proc.send_signal(signal.SIGTERM)
+        try:
+            return self.proc.wait(CALL_S)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            return f"hangs, then {self.proc.wait(CALL_S)}"
+
+
+def can_mount():
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(["unshare", "-m", "sh", "-c", READ_ONLY, folder, "ro", "true"], stderr=subprocess.DEVNULL,
+                              check=False).returncode == 0
+
+
+def receipts(server):
+    return [item["receipt"] for item in must(server.get("/v1/nodes/n1/receipts"), 200).json["items"]]
+
+
+def waits(what):
+    end = time.monotonic() + CALL_S
+    while not what() and time.monotonic() < end:
+        time.sleep(0.05)
+    return what()
+
+
+def a_folder_that_cannot_be_written_is_named(tap, server):
+    if os.geteuid() != 0 or not can_mount():
+        print("ok - a read-only state folder # SKIP needs root, and mounts")
+        return
+    site = Site(server)
+    code, log = site.live("n1", until=APPLIED)
+    assert judge(code, log) is None, log
+    before = {name: content(os.path.join(site.folder, "n1", name)) for name in os.listdir(os.path.join(site.folder, "n1"))}
+    count = len(receipts(server))
+    agent = Mounted(site, "n1", "ro", "--telemetry-interval", "1s", "--telemetry-batch", "1s")
+    tap.ok(agent.says(r"state folder \S+/n1 cannot be written \(Read-only file system\): nothing is changed"),
+           "an agent that starts on a read-only folder says which, why and what to do", Site.text(agent.log))
+    tap.ok(waits(lambda: len(receipts(server)) > count), "it tells the server how its node is", Site.text(agent.log))
+    told = receipts(server)[-1] if receipts(server)[-1]["time_us"] > receipts(server)[0]["time_us"] else receipts(server)[0]
+    tap.ok(told["result"] in ("refused", "drift") and "nothing was changed" in told["problem"] and
+           "Read-only file system" in told["problem"] and told.get("observed") != told["digest"],
+           "that nothing was changed, and why", told)
+    tap.ok(waits(lambda: must(server.get("/v1/telemetry/latest?node=n1"), 200).json["items"]),
+           "its telemetry goes on", Site.text(agent.log))
+    second = Mounted(site, "n1", "ro")
+    tap.equal((second.proc.wait(CALL_S), "another agent runs on the state folder" in Site.text(second.log)), (1, True),
+              "a second agent is kept out all the same")
+    tap.equal(agent.stop(), 0, "it ends as told")
+    tap.equal({name: content(os.path.join(site.folder, "n1", name)) for name in before}, before, "nothing was written")
+    agent = Mounted(site, "late", "rw")
+    tap.ok(agent.says(APPLIED), "an agent with a folder that can be written applies", Site.text(agent.log))
+    agent.remount("ro")
+    must(server.put("/v1/tenants/a/placements/nlp_job", {"nodes": ["n1"], "match": {"dst": "10.9.7.0/24"}}, "*"), 200)
+    tap.ok(agent.says(r"generation \d+ refused.*nothing was changed.*cannot .*/late/\S+: Read-only file system"),
+           "when it cannot be written any more a new plan is refused, with the file and the reason", Site.text(agent.log))
+    tap.equal(agent.proc.poll(), None, "the agent stays")
+    tap.ok(waits(lambda: any(r["result"] == "refused" and "Read-only" in r["problem"] for r in receipts(server))),
+           "the server hears of it", receipts(server))
+    mark = len(re.findall(APPLIED, Site.text(agent.log)))
+    agent.remount("rw")
+    agent.proc.send_signal(signal.SIGHUP)
+    tap.ok(waits(lambda: len(re.findall(APPLIED, Site.text(agent.log))) > mark),
+           "when it can be written again the plan is applied", Site.text(agent.log))
+    tap.equal(agent.stop(), 0, "it ends as told")
+    shutil.rmtree(site.folder, ignore_errors=True)
+
+
 if __name__ == "__main__":
-    run([nothing_in_the_folder_stops_an_agent, a_node_without_a_way_keeps_its_plan])
+    run([nothing_in_the_folder_stops_an_agent, a_node_without_a_way_keeps_its_plan,
+         a_folder_that_cannot_be_written_is_named])

@@ -265,6 +265,41 @@ static void scribble(const char *path)
     fclose(file);
 }
 
+static void what_the_folder_does_not_take_is_kept_in_memory(void **state)
+{
+    (void)state;
+    char dir[TEST_PATH_MAX], path[TEST_PATH_MAX + 64];
+    static const char *const texts[] = {"1", "2", "3", "4", "5", "6", "7"};
+    struct err err = ERR_INIT;
+    struct spool_lost lost;
+    struct spool *spool = NULL;
+    test_folder(dir);
+    snprintf(path, sizeof(path), "%s/telemetry", dir);
+    scribble(path); /* no folder */
+    assert_ok(spool_new(dir, &spool, &err));
+    for (size_t i = 0; i < SPOOL_MEMORY_MAX; i++) {
+        add(spool, texts[i], &lost);
+        assert_int_equal(lost.from_us, 0);
+    }
+    check_first(spool, "1"); /* on its way: the next one is lost instead */
+    add(spool, texts[SPOOL_MEMORY_MAX], &lost);
+    assert_int_equal(lost.from_us, any_times[0]);
+    spool_drop(spool);
+    check_first(spool, "3");
+    assert_int_equal(unlink(path), 0);
+    add(spool, "on disk", &lost);
+    assert_int_equal(lost.from_us, 0);
+    for (size_t i = 2; i <= SPOOL_MEMORY_MAX; i++) {
+        check_first(spool, texts[i]);
+        spool_drop(spool);
+    }
+    check_first(spool, "on disk");
+    make_path(dir, "00000000000000000008", path);
+    assert_int_equal(access(path, F_OK), 0);
+    spool_free(spool);
+    remove_folder(dir);
+}
+
 static void a_name_that_no_batch_has_is_removed(void **state)
 {
     (void)state;
@@ -400,6 +435,7 @@ int main(void)
         cmocka_unit_test(the_oldest_goes_first),
         cmocka_unit_test(over_its_bytes_the_oldest_is_lost_and_told),
         cmocka_unit_test(what_stands_in_the_way_is_gone_around),
+        cmocka_unit_test(what_the_folder_does_not_take_is_kept_in_memory),
         cmocka_unit_test(over_its_files_the_oldest_is_lost),
         cmocka_unit_test(a_name_that_no_batch_has_is_removed),
         cmocka_unit_test(looks_become_batches_without_a_hole),
