@@ -264,11 +264,27 @@ static void take_corrupt(struct verification_test *test, const char *node, const
         snprintf(test->problem, sizeof(test->problem), "node %s: %.180s", node, problem);
 }
 
+/* A report that was long on its way may tell of wrong data: never lost for being late. */
+static bool take_late(struct verification_test *test, struct verification_member *member,
+                      const struct verify_report *report)
+{
+    if (report->outcome != VERIFY_CORRUPT || test->started_us == 0)
+        return false;
+    member->told = test->changed = true;
+    test->amended = test->verdict != VERIFY_FAIL;
+    take_corrupt(test, member->member.node, report->problem);
+    verify_figures_init(&test->figures);
+    test->verdict = VERIFY_FAIL;
+    return true;
+}
+
 bool verification_report(struct verification *v, size_t index, int place,
                          const struct verify_report *report, const struct verification_now *now)
 {
     struct verification_test *test = &v->tests[index];
     struct verification_member *member = &test->members[place];
+    if (test->state == VERIFICATION_OVER && !member->told)
+        return take_late(test, member, report);
     if (test->state != VERIFICATION_RUNNING || member->told)
         return false;
     member->told = true;

@@ -66,6 +66,7 @@ struct verification_test {
     bool begun, ended;             /* by the last step: a task is to be given, or withdrawn */
     bool withdraw;                 /* nodes may still be at it */
     bool corrupt;                  /* a node told of wrong data: it will fail */
+    bool amended;                  /* by the last report: it was over, and fails now */
 };
 
 enum verification_state { VERIFICATION_ACTIVE = 0, VERIFICATION_DONE, VERIFICATION_CANCELLED };
@@ -130,7 +131,8 @@ bool verification_is_due(const struct verification *verification, int64_t mono_n
 bool verification_cancel(struct verification *verification, const struct verification_now *now);
 /* The place of the node in a running test; -1 = none. */
 int verification_place(const struct verification_test *test, const char *node);
-/* A report of the member at `place`; false = it is no news. Grades the test with the last one. */
+/* A report of the member at `place`; false = it is no news. Grades the test with the last one. Of a
+ * test that is over only wrong data is news, from a member that had not answered: it fails then. */
 bool verification_report(struct verification *verification, size_t index, int place,
                          const struct verify_report *report, const struct verification_now *now);
 /* Sets node_count, once all tests are there. */

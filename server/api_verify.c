@@ -92,7 +92,7 @@ static enum err_code run_report(struct db_tx *tx, struct task *task, struct err 
     if (place < 0 || v->tests[rt->index].state == VERIFICATION_WAITING || node == NULL ||
         node->created_us > v->created_us)
         return no_task(rt, err);
-    rt->new = !over &&verification_report(v, rt->index, place, &rt->report, &change->now);
+    rt->new = verification_report(v, rt->index, place, &rt->report, &change->now);
     if (rt->new)
         code = verification_change_store(change, tx, request_id(task->request), err);
     if (code != ERR_OK)

@@ -265,9 +265,9 @@ static void settle_tests(struct verification_change *change)
 {
     for (size_t i = 0; i < change->copy->test_count; i++) {
         struct verification_test *test = &change->copy->tests[i];
-        if (test->ended)
+        if (test->ended || test->amended)
             change->app->counters.verified[test->verdict]++;
-        test->begun = test->ended = test->changed = false;
+        test->begun = test->ended = test->changed = test->amended = false;
     }
 }
 

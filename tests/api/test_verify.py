@@ -177,9 +177,27 @@ def wrong_data_fails(tap, server):
     tap.equal((seen["verdict"], seen["tests"][0]["why"]),
               ("fail", "silent data corruption: node n2 found a wrong result"), "also when others stay silent")
     order(server, "allreduce")
+    must(nodes[0].say("v-3-1", "failed", problem="the other end went"), 200)
+    seen = ends(server, "v-3", 40)
+    tap.equal((seen["verdict"], seen["tests"][0]["why"]), ("unknown", "node n2 and others did not answer in time"),
+              "who is late leaves it unknown")
+    order(server, "mesh")  # the nodes are at other tests by now
+    late = must(nodes[2].say("v-3-1", "corrupt", problem="iteration 1 gave a wrong sum"), 200).json
+    seen = show(server, "v-3")
+    tap.equal((late, seen["state"], seen["verdict"], seen["tests"][0]["why"], seen["tests"][0]["problem"]),
+              ({"state": "over"}, "done", "fail", "silent data corruption: node n3 found a wrong result",
+               "node n3: iteration 1 gave a wrong sum"), "until it tells of wrong data: never too late")
+    tap.equal(must(nodes[0].say("v-3-1", "corrupt"), 200).json, {"state": "over", "unchanged": True},
+              "whoever had answered has answered")
+    task = must(nodes[0].task(), 200).json
+    tap.equal((task["verification"], task["cancelled"]), ("v-4-1", False), "the task of now stays")
+    listed = must(server.get(ALL + "?page_size=2"), 200).json["items"]
+    tap.equal([(i["id"], i.get("verdict")) for i in listed], [("v-4", None), ("v-3", "fail")], "the list says so too")
+    must(server.call("POST", f"{ALL}/v-4:cancel"), 200)
+    order(server, "allreduce")
     for node in nodes:  # as an agent of before says it
-        must(node.say("v-3-1", "failed", problem="iteration 3 gave a wrong sum"), 200)
-    test = show(server, "v-3")["tests"][0]
+        must(node.say("v-5-1", "failed", problem="iteration 3 gave a wrong sum"), 200)
+    test = show(server, "v-5")["tests"][0]
     tap.equal((test["verdict"], test["problem"]), ("unknown", "node n1: iteration 3 gave a wrong sum"),
               "words are shown and not judged")
 

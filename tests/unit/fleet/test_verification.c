@@ -291,6 +291,52 @@ static void wrong_data_is_still_known_after_a_restart(void **state)
     assert_corrupt(v, "n01");
 }
 
+static struct verify_report corrupt_report(void)
+{
+    struct verify_report report = {.outcome = VERIFY_CORRUPT, .problem = "it is corrupt"};
+    verify_figures_init(&report.figures);
+    return report;
+}
+
+static void wrong_data_is_never_told_too_late(void **state)
+{
+    (void)state;
+    struct verification_now later = now;
+    struct verify_report corrupt = corrupt_report(), done = corrupt;
+    done.outcome = VERIFY_DONE;
+    fleet_of(3, -1);
+    OWN(verification) struct verification *v = make_ring();
+    tell(v, 0, VERIFY_FAILED);
+    later.mono_ns = v->tests[0].deadline_ns;
+    assert_true(verification_step(v, &later));
+    assert_int_equal(v->state, VERIFICATION_DONE);
+    assert_int_equal(v->tests[0].verdict, VERIFY_UNKNOWN);
+    assert_false(verification_report(v, 0, 1, &done, &later));    /* nothing else is news */
+    v->tests[0].ended = false;                                    /* as once it was settled */
+    assert_false(verification_report(v, 0, 0, &corrupt, &later)); /* it had answered */
+    assert_true(verification_report(v, 0, 1, &corrupt, &later));
+    assert_corrupt(v, "n01");
+    assert_true(v->tests[0].changed && v->tests[0].amended);
+    assert_false(v->tests[0].ended); /* no task is taken from who is at another one */
+    v->tests[0].amended = false;
+    assert_true(verification_report(v, 0, 2, &corrupt, &later));
+    assert_false(v->tests[0].amended);
+    assert_corrupt(v, "n01");
+    assert_false(verification_report(v, 0, 1, &corrupt, &later));
+}
+
+static void wrong_data_of_a_test_that_never_began_is_no_news(void **state)
+{
+    (void)state;
+    struct verify_report corrupt = corrupt_report();
+    fleet_of(3, -1);
+    OWN(verification)
+    struct verification *v = make("{\"kinds\":[\"send_lat\"],\"all\":true}");
+    assert_true(verification_cancel(v, &now));
+    assert_false(verification_report(v, 0, 0, &corrupt, &now));
+    assert_int_equal(v->tests[0].verdict, VERIFY_UNKNOWN);
+}
+
 static void a_stored_one_is_read_as_it_was(void **state)
 {
     (void)state;
@@ -355,6 +401,8 @@ int main(void)
         cmocka_unit_test_teardown(wrong_data_fails_whoever_is_heard_first, end_fleet),
         cmocka_unit_test_teardown(wrong_data_outweighs_silence_and_a_cancellation, end_fleet),
         cmocka_unit_test_teardown(wrong_data_is_still_known_after_a_restart, end_fleet),
+        cmocka_unit_test_teardown(wrong_data_is_never_told_too_late, end_fleet),
+        cmocka_unit_test_teardown(wrong_data_of_a_test_that_never_began_is_no_news, end_fleet),
         cmocka_unit_test_teardown(a_stored_one_is_read_as_it_was, end_fleet),
         cmocka_unit_test(names_are_read_strictly),
     };
