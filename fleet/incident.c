@@ -105,9 +105,21 @@ static bool explains(const struct incident_ref *cause, const struct incident_ref
     return false;
 }
 
+/* What a port and its RDMA device count alike: the one that was told first is the matter. */
+static bool is_told_twice(const struct incident_ref *first, const struct incident_ref *again)
+{
+    static const char *const rules[] = {"link-down", "symbol-errors"};
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        is_one |= strcmp(first->rule, rules[i]) == 0 && strcmp(again->rule, rules[i]) == 0;
+    return is_one && first->id < again->id && first->port[0] != '\0' &&
+           strcmp(first->port, again->port) == 0 && strcmp(first->node, again->node) == 0 &&
+           is_then(first, again);
+}
+
 bool incident_explains(const struct incident_ref *cause, const struct incident_ref *symptom)
 {
-    return explains(cause, symptom, false);
+    return explains(cause, symptom, false) || is_told_twice(cause, symptom);
 }
 
 bool incident_explains_peer(const struct incident_ref *cause, const struct incident_ref *symptom)

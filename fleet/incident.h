@@ -34,7 +34,8 @@ struct incident_ref {
     int64_t opened_us;
     int64_t cleared_us; /* 0 = open */
 };
-/* By the table, the places and the times: on one node. */
+/* By the table, the places and the times: on one node. Of what a port and its RDMA device count
+ * alike (link-down, symbol-errors) the one with the smaller id explains the other. */
 bool incident_explains(const struct incident_ref *cause, const struct incident_ref *symptom);
 /* The same of two nodes that have a job in common, which the caller has seen to. */
 bool incident_explains_peer(const struct incident_ref *cause, const struct incident_ref *symptom);

@@ -126,6 +126,27 @@ static void every_cause_is_a_rule_of_health(void **state)
     assert_false(incident_is_symptom("link-down"));
 }
 
+static void what_port_and_device_both_count_is_one_matter(void **state)
+{
+    struct incident_ref again = down;
+    (void)state;
+    again.id = 2;
+    again.opened_us++;
+    assert_true(incident_explains(&down, &again));
+    assert_false(incident_explains(&again, &down)); /* the first one is the root */
+    assert_false(incident_explains(&down, &down));
+    again.rule = "symbol-errors";
+    assert_false(incident_explains(&down, &again));
+    again.rule = "link-down";
+    again.port = "0000:5e:00.0/0"; /* the other end of the same cable is another port */
+    assert_false(incident_explains(&down, &again));
+    again.port = "";
+    assert_false(incident_explains(&down, &again));
+    again.port = down.port;
+    again.node = "n2";
+    assert_false(incident_explains(&down, &again));
+}
+
 static void an_exclusion_covers_what_is_below_its_subject(void **state)
 {
     (void)state;
@@ -147,6 +168,7 @@ int main(void)
         cmocka_unit_test(no_rule_has_more_peers_than_the_limit),
         cmocka_unit_test(nothing_is_its_own_cause),
         cmocka_unit_test(every_cause_is_a_rule_of_health),
+        cmocka_unit_test(what_port_and_device_both_count_is_one_matter),
         cmocka_unit_test(an_exclusion_covers_what_is_below_its_subject),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
