@@ -57,6 +57,27 @@ static enum err_code show_members(struct context *context, const json_t *object,
     return ERR_OK;
 }
 
+/* What the answer is called, and its members as columns: the answer says which it has. */
+static enum err_code show_row(struct context *context, json_t *object, struct err *err)
+{
+    static const char *const names[] = {"id", "name", "node"};
+    struct view view = {.name = NULL};
+    size_t count = 0;
+    const char *key;
+    json_t *value;
+    for (size_t i = 0; view.name == NULL && i < sizeof(names) / sizeof(names[0]); i++)
+        if (json_is_string(json_object_get(object, names[i])))
+            view.name = names[i];
+    if (context->output == OUTPUT_NAME && view.name == NULL)
+        return err_set(err, ERR_INVALID, "--output name: the answer has no name");
+    json_object_foreach(object, key, value)
+    {
+        if (count < VIEW_COLUMNS_MAX)
+            view.columns[count++] = (struct column){.title = key, .path = key};
+    }
+    return view_print_one(context, &view, object, err);
+}
+
 enum exit_code body_show(struct context *context, const struct reply *reply)
 {
     struct err err = ERR_INIT;
@@ -65,6 +86,8 @@ enum exit_code body_show(struct context *context, const struct reply *reply)
         return EXIT_DONE;
     if (context_is_json(context))
         code = print_json(context->out, reply->json, context->output == OUTPUT_JSON ? 2 : 0, &err);
+    else if (context->output != OUTPUT_TABLE)
+        code = show_row(context, reply->json, &err);
     else
         code = show_members(context, reply->json, &err);
     return code == ERR_OK ? EXIT_DONE : context_fail(context, &err);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -63,13 +64,28 @@ static bool write_file(void *arg, const char *data, size_t len)
     return fwrite(data, 1, len, arg) == len;
 }
 
-/* Collected beside it and renamed when it is whole: what stood there stays until then. */
+/* Closes what was written; the error names `path`. */
+static enum exit_code finish_file(struct context *context, FILE *file, const char *part,
+                                  const char *path)
+{
+    struct err err = ERR_INIT;
+    bool bad = ferror(file) != 0;
+    bad = fclose(file) != 0 || bad;
+    if (!bad && (strcmp(part, path) == 0 || rename(part, path) == 0))
+        return EXIT_DONE;
+    err_set_errno(&err, ERR_IO, errno, "%s was not written whole", path);
+    return context_fail(context, &err);
+}
+
+/* Collected in `part` and renamed when it is whole: what stood at `path` stays until then. They are
+ * the same for a device or a pipe, into which the answer goes as it comes. */
 static enum exit_code receive(struct context *context, const struct call *call, const char *part,
                               const char *path)
 {
     OWN_REPLY struct reply reply = {.printed = false};
     struct err err = ERR_INIT;
-    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool beside = strcmp(part, path) != 0;
+    int fd = open(part, O_WRONLY | O_CLOEXEC | (beside ? O_CREAT | O_TRUNC | O_NOFOLLOW : 0), 0600);
     FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (file == NULL) {
         err_set_errno(&err, ERR_IO, errno, "cannot write %s", part);
@@ -77,15 +93,13 @@ static enum exit_code receive(struct context *context, const struct call *call, 
     }
     const struct sink sink = {write_file, file, CONTEXT_IDLE_NS};
     enum exit_code code = context_stream(context, call, &sink, &reply, &err);
-    bool bad = ferror(file) != 0;
-    bad = fclose(file) != 0 || bad;
-    if (code != EXIT_DONE) {
+    if (code == EXIT_DONE) {
+        code = finish_file(context, file, part, path);
+    } else {
+        fclose(file);
         context_explain(context, &reply, &err);
-    } else if (bad || rename(part, path) != 0) {
-        err_set_errno(&err, ERR_IO, errno, "%s was not written whole", path);
-        code = context_fail(context, &err);
     }
-    if (code != EXIT_DONE)
+    if (code != EXIT_DONE && beside)
         unlink(part);
     return code;
 }
@@ -93,10 +107,13 @@ static enum exit_code receive(struct context *context, const struct call *call, 
 enum exit_code call_to_file(struct context *context, const struct call *call, const char *path)
 {
     OWN(str) char *part = NULL;
+    struct stat at;
     if (context->print_request) {
         OWN_REPLY struct reply reply = {.printed = false};
         return context_call(context, call, &reply);
     }
+    if (stat(path, &at) == 0 && !S_ISREG(at.st_mode))
+        return receive(context, call, path, path);
     if (asprintf(&part, "%s.part", path) < 0) {
         context_error(context, "out of memory");
         return EXIT_UNREACHABLE;

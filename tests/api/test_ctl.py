@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import signal
+import stat
 import struct
 import subprocess
 import tempfile
@@ -387,6 +388,15 @@ def backups_are_made_fetched_and_removed(tap, server):
     tap.ok(made["sha256"] == shown["sha256"] and made["generation"] == 0, "create shows what it made",
            (made, shown))
     tap.equal(ctl("backup", "list", "-o", "name").stdout, made["id"] + "\n", "list shows it")
+    named = ctl("backup", "create", "-o", "name").stdout
+    tap.ok(named in ctl("backup", "list", "-o", "name").stdout and named.count("\n") == 1,
+           "create -o name gives the name alone", named)
+    must_do(ctl("backup", "delete", named.strip()))
+    rows = ctl("whoami", "-o", "csv").stdout.splitlines()
+    tap.ok(len(rows) == 2 and dict(zip(rows[0].lower().split(","), rows[1].split(",")))["role"] == "admin",
+           "an answer of one thing is a row of CSV", rows)
+    answer = ctl("audit", "verify", "-o", "name")
+    tap.ok(answer.returncode == USAGE and "has no name" in answer.stderr, "what has no name is told", answer)
     path = os.path.join(ctl.folder.name, "copy.db")
     must_do(ctl("backup", "get", made["id"], "--out", path))
     with open(path, "rb") as file:
@@ -583,6 +593,21 @@ def answers_go_to_files(tap, server):
     with open(path, encoding="utf-8") as f:
         tap.ok("openapi" in f.read(), "a failure leaves the file as it was")
     tap.equal(sorted(n for n in os.listdir(ctl.folder.name) if "part" in n), [], "and nothing beside")
+    pipe = os.path.join(ctl.folder.name, "pipe")
+    os.mkfifo(pipe)
+    with open(path + ".read", "w+b") as got, subprocess.Popen(["cat", pipe], stdout=got) as reader:
+        must_do(ctl("api", "openapi", "--out", pipe))
+        reader.wait(60)
+        got.seek(0)
+        tap.ok(json.load(got)["openapi"].startswith("3"), "a pipe or a device is written to")
+    tap.ok(stat.S_ISFIFO(os.stat(pipe).st_mode), "and no file put in its place")
+    if os.geteuid() == 0:
+        device = os.path.join(ctl.folder.name, "full")
+        os.mknod(device, 0o600 | stat.S_IFCHR, os.makedev(1, 7))
+        answer = ctl("api", "openapi", "--out", device)
+        tap.ok(answer.returncode == USAGE and "was not written whole" in answer.stderr,
+               "a device that takes nothing is told", answer)
+        tap.ok(stat.S_ISCHR(os.stat(device).st_mode), "and stays what it is")
     full = subprocess.run(f"{ctl.program} api openapi >/dev/full", shell=True, env=ctl.env,
                           capture_output=True, text=True, timeout=60)
     tap.equal(full.returncode, USAGE, "output that cannot be written is no success")
