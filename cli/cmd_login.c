@@ -116,10 +116,14 @@ enum exit_code cmd_login(struct context *context, const struct arguments *argume
 {
     OWN_REPLY struct reply reply = {.printed = false};
     OWN(json) json_t *who = NULL;
+    OWN(profiles) struct profiles *profiles = NULL;
     struct err err = ERR_INIT;
     int64_t lifetime_s = LIFETIME_DEFAULT_S;
     char cookie[COOKIE_MAX];
     if (arguments_seconds(arguments, OPTION_LIFETIME, &lifetime_s, &err) != ERR_OK)
+        return context_fail(context, &err);
+    /* Before a token is made that could not be kept. */
+    if (profiles_load(&profiles, &err) != ERR_OK || profiles_have_place(profiles, &err) != ERR_OK)
         return context_fail(context, &err);
     /* A token of before would win over the session. */
     if (profile_set_text(&context->token, NULL, &err) != ERR_OK)

@@ -96,17 +96,19 @@ void profiles_remove(struct profiles *profiles, struct profile *profile)
     memset(&profiles->items[profiles->count], 0, sizeof(*profile));
 }
 
+/* NULL where neither is set, as in a service or a timer of the system: then there are no profiles.
+ */
 static enum err_code config_path(char **out, struct err *err)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     int len;
+    *out = NULL;
     if (base != NULL && base[0] == '/') /* relative ones are ignored, as XDG says */
         len = asprintf(out, "%s/stellar/config.json", base);
     else if (home != NULL && home[0] == '/')
         len = asprintf(out, "%s/.config/stellar/config.json", home);
     else
-        return err_set(err, ERR_INVALID,
-                       "neither XDG_CONFIG_HOME nor HOME says where config.json would be");
+        return ERR_OK;
     return len < 0 ? err_nomem(err) : ERR_OK;
 }
 
@@ -186,7 +188,7 @@ enum err_code profiles_load(struct profiles **out, struct err *err)
     if (profiles == NULL)
         return err_nomem(err);
     enum err_code code = config_path(&profiles->path, err);
-    if (code == ERR_OK)
+    if (code == ERR_OK && profiles->path != NULL)
         code = check_file(profiles->path, &exists, err);
     if (code == ERR_OK && exists) {
         code = file_read(profiles->path, PROFILE_FILE_BYTES_MAX, &text, &len, err);
@@ -209,8 +211,20 @@ static json_t *profile_to_json(const struct profile *profile)
                      profile->token_file, "ca_file", profile->ca_file);
 }
 
+enum err_code profiles_have_place(const struct profiles *profiles, struct err *err)
+{
+    return profiles->path != NULL
+               ? ERR_OK
+               : err_set(
+                     err, ERR_INVALID,
+                     "neither XDG_CONFIG_HOME nor HOME says where config.json would be: set one "
+                     "of them");
+}
+
 enum err_code profiles_save(const struct profiles *profiles, struct err *err)
 {
+    if (profiles_have_place(profiles, err) != ERR_OK)
+        return ERR_INVALID;
     OWN(json) json_t *list = json_object();
     for (size_t i = 0; i < profiles->count; i++)
         if (json_object_set_new(list, profiles->items[i].name,

@@ -24,12 +24,14 @@ struct profiles {
     struct profile items[PROFILES_MAX];
     size_t count;
     char *current; /* owned; NULL = none */
-    char *path;    /* owned */
+    char *path;    /* owned; NULL = the environment names no place for the file */
 };
 
 /* Reads the file; a missing one gives an empty list. ERR_INVALID: others may read it, it is not
  * ours, or its content is wrong (the text says where). *out is set on success. */
 ERR_MUST_CHECK enum err_code profiles_load(struct profiles **out, struct err *err);
+/* ERR_INVALID: there is no place for the file, so that nothing can be saved. */
+ERR_MUST_CHECK enum err_code profiles_have_place(const struct profiles *profiles, struct err *err);
 ERR_MUST_CHECK enum err_code profiles_save(const struct profiles *profiles, struct err *err);
 void profiles_free(struct profiles *profiles);
 OWN_DEFINE(profiles, struct profiles *, profiles_free)

@@ -55,7 +55,8 @@ static enum err_code choose_profile(struct profiles *profiles, const char *asked
         return ERR_OK;
     const struct profile *found = profiles_find(profiles, name);
     if (found == NULL)
-        return err_set(err, ERR_INVALID, "there is no profile '%s' in %s", name, profiles->path);
+        return err_set(err, ERR_INVALID, "there is no profile '%s' in %s", name,
+                       first(profiles->path, "no file: XDG_CONFIG_HOME and HOME are not set"));
     *out = found;
     return ERR_OK;
 }

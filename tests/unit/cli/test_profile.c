@@ -46,6 +46,32 @@ static void a_profile_is_made_used_and_forgotten(void **state)
     assert_string_equal(out_text, "lab\n");
 }
 
+static void without_a_home_there_are_no_profiles_and_the_rest_works(void **state)
+{
+    (void)state;
+    char *home = getenv("HOME") != NULL ? strdup(getenv("HOME")) : NULL;
+    char *config = strdup(getenv("XDG_CONFIG_HOME"));
+    unsetenv("HOME");
+    unsetenv("XDG_CONFIG_HOME");
+    setenv("STELLAR_TOKEN", "st_e", 1);
+    server_says(200, NULL, "{}");
+    assert_int_equal(CTL("api", "fabric_get"), EXIT_DONE);
+    assert_string_equal(asked, "GET /v1/fabric (st_e)\n");
+    assert_int_equal(CTL("profile", "list", "-o", "name"), EXIT_DONE);
+    assert_int_equal(CTL("api", "fabric_get", "-p", "lab"), EXIT_USAGE);
+    assert_non_null(strstr(err_text, "'lab'"));
+    assert_int_equal(CTL("profile", "set", "lab", "-s", "http://127.0.0.1:1"), EXIT_USAGE);
+    assert_non_null(strstr(err_text, "HOME"));
+    assert_int_equal(CTL("login", "-u", "eva", "--password-file", "-"), EXIT_USAGE);
+    assert_non_null(strstr(err_text, "HOME"));
+    assert_string_equal(asked, ""); /* no token was made that could not be kept */
+    setenv("XDG_CONFIG_HOME", config, 1);
+    if (home != NULL)
+        setenv("HOME", home, 1);
+    free(home);
+    free(config);
+}
+
 static void options_win_over_the_environment_and_that_over_the_profile(void **state)
 {
     (void)state;
@@ -216,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_profile_is_made_used_and_forgotten),
+        T(without_a_home_there_are_no_profiles_and_the_rest_works),
         T(options_win_over_the_environment_and_that_over_the_profile),
         T(tokens_come_from_files_the_environment_and_standard_input),
         T(a_token_at_its_maximum_is_taken_and_a_longer_one_refused),
