@@ -128,18 +128,38 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
+static void folder_of(const char *path, char out[PATH_MAX])
+{
+    snprintf(out, PATH_MAX, "%s", path);
+    char *slash = strrchr(out, '/');
+    if (slash == NULL)
+        strcpy(out, ".");
+    else
+        slash[slash == out ? 1 : 0] = '\0';
+}
+
 enum err_code file_sync_folder_of(const char *path, struct err *err)
 {
     char folder[PATH_MAX];
-    snprintf(folder, sizeof(folder), "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        strcpy(folder, ".");
-    else
-        slash[slash == folder ? 1 : 0] = '\0';
+    folder_of(path, folder);
     OWN_FD int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) != 0)
         return open_error(err, errno, "cannot sync the folder of", path);
+    return ERR_OK;
+}
+
+enum err_code file_give_to_folder(const char *path, struct err *err)
+{
+    char folder[PATH_MAX];
+    struct stat st;
+    if (geteuid() != 0)
+        return ERR_OK;
+    folder_of(path, folder);
+    /* Who may not (a root without that right, or a container that does not know the owner) goes on
+     * as it is. */
+    if (stat(folder, &st) != 0 || (st.st_uid != 0 && lchown(path, st.st_uid, st.st_gid) != 0 &&
+                                   errno != EINVAL && errno != EPERM))
+        return open_error(err, errno, "cannot give to the owner of its folder", path);
     return ERR_OK;
 }
 

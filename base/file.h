@@ -29,6 +29,11 @@ bool file_is_open_to_others(const char *path);
 ERR_MUST_CHECK enum err_code file_write_atomic(const char *path, const void *data, size_t len,
                                                mode_t mode, struct err *err);
 
+/* What root makes in the folder of a user is given to that user and its group, so that the programs
+ * that run as that user can use it; without root, without the right, or in root's folders, nothing
+ * is done. path may be a link, which is not followed. */
+ERR_MUST_CHECK enum err_code file_give_to_folder(const char *path, struct err *err);
+
 /* fsync of the folder that path stands in: only then is a rename in it durable. */
 ERR_MUST_CHECK enum err_code file_sync_folder_of(const char *path, struct err *err);
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "db/db.h"
 
 #define FILE_MODE         0600
@@ -46,6 +47,9 @@ enum err_code db_lock(struct db *db, struct err *err)
     db->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
     if (db->lock_fd < 0)
         return err_set_errno(err, ERR_IO, errno, "cannot open the lock file %s", path);
+    enum err_code code = file_give_to_folder(path, err);
+    if (code != ERR_OK)
+        return code;
     if (flock(db->lock_fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
             return lock_conflict(db->lock_fd, db->path, err);

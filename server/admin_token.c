@@ -57,6 +57,8 @@ static enum err_code make(struct db *db, const char *data_dir, struct new_token 
     explicit_bzero(line, sizeof(line));
     explicit_bzero(token, sizeof(token));
     if (code == ERR_OK)
+        code = file_give_to_folder(path, err);
+    if (code == ERR_OK)
         code = db_write_wait(db, store, new, err);
     if (code == ERR_OK)
         log_info("stellard", "%s: the admin's token is in %s", new->reason, path);

@@ -174,7 +174,7 @@ static enum err_code run(struct stellard_options *options, struct err *err)
         print_figures(options->verb == STELLARD_BACKUP ? "copied" : "whole:",
                       options->verb == STELLARD_BACKUP ? options->out : store, &figures);
     if (code == ERR_OK && options->verb == STELLARD_BACKUP)
-        puts("not in it: ca.key, ca.crt and images/ beside the store; copy them too");
+        puts("not in it: ca.key, ca.crt, solar.key and images/ beside the store; copy them too");
     return code;
 }
 

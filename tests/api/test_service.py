@@ -257,6 +257,31 @@ def offline(tap, args):
     finish(tap, server)
 
 
+def given_to_the_owner(tap, args):
+    """What root does in the folder of the unit's user leaves nothing there that this user cannot use."""
+    if os.geteuid() != 0:
+        print("ok - files are given to the folder's owner # skip needs root")
+        return
+    server = Server(args).start()
+    must(server.put("/v1/tenants/before", {}), 201)
+    server.stop()
+    copy = os.path.join(server.data, "copy.db")
+    run(args, "backup", "--data", server.data, "--out", copy)
+    user = 65534
+    os.chown(server.data, user, user)
+    for folder, folders, files in os.walk(server.data):
+        for name in folders + files:
+            os.chown(os.path.join(folder, name), user, user)
+    os.unlink(os.path.join(server.data, "stellar.db.lock"))
+    for words in (["check"], ["restore", "--from", copy], ["--new-admin-token"]):
+        answer = run(args, *words, "--data", server.data)
+        tap.ok(answer.returncode == 0, f"{words[0]} of root in the folder of another user", answer)
+        foreign = [name for name in os.listdir(server.data)
+                   if os.lstat(os.path.join(server.data, name)).st_uid != user]
+        tap.equal(foreign, [], f"{words[0]} leaves nothing of root's there")
+    server.remove()
+
+
 def main():
     args, tap = arguments(), Tap()
     service(tap, args)
@@ -264,6 +289,7 @@ def main():
     one_agent_an_interface(tap, args)
     options(tap, args)
     offline(tap, args)
+    given_to_the_owner(tap, args)
     tap.done()
 
 
