@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Runs what doc/byhand.md, doc/start.md and the backups of doc/operate.md print, as a reader at a terminal would.
+"""Runs what doc/byhand.md, doc/start.md and the backups of doc/operate.md print, as a reader at a terminal would;
+the shorter documents and README.md after one another, over one fleet; and holds every command that is named anywhere
+against what the programs take.
 
 Changed is only what two readers on one machine would change: the port, and a Ctrl-C, which is given when the
-line's comment says so. A command must succeed, unless its comment begins with "refused" or "exit status 1:".
+line's comment says so. A command must succeed, unless its comment begins with "refused" or "exit status 1:". Words in capital letters
+are filled in.
 """
 import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -59,7 +63,7 @@ def bounded(line):
         command = f"until_said '{wanted.group(1)}' {command}"
     if comment.startswith("until Ctrl-C"):
         command = f"until_ended {command}"
-    if command.startswith("stellarctl"):
+    if re.match(r"(obj/)?stellarctl", command):
         command = command.replace(" && ", "; ")
     return command
 
@@ -157,14 +161,123 @@ def operate(tap, args):
     online, offline = fences
     offline = ["kill %1; wait" if line.startswith("systemctl stop") else line for line in offline]
     offline = [line for line in offline if not line.startswith("systemctl start")]
-    named = ["BACKUP=$(stellarctl backup list -o name)"]
+    nightly = re.search(r"ExecStart=sh -c '(.*)'", section).group(1).replace("$$", "$").replace("/srv/", "")
+    named = ["BACKUP=$(stellarctl backup list -o name)", f"env -u HOME sh -c '{nightly}'"]
     server = [line.replace("--tls on", "--tls on --listen 127.0.0.1:0") for line in server]
     lines = (server + online[:2] + named + online[2:] + offline[:1] + [check.group(1), copy.group(1)] + offline[1:] +
              [check.group(1)])
     lines = [re.sub(r"\bBACKUP\b(?!=)", "${BACKUP##*/}", re.sub(r"\bDIR\b", "data", line)) for line in lines]
     lines = [re.sub(r"\bFILE\b", "copy.db", line) for line in lines]
-    shown = run_lines(tap, args, "operate.md", lines + ["rm -rf data copy.db stellar-backup.db"], [])
+    shown = run_lines(tap, args, "operate.md", lines + ["rm -rf data copy.db stellar-backup.db stellar.db"], [])
     tap.ok(PASSWORD not in shown, "nothing asked for a password", shown)
+
+
+def fences(args, name, section=None):
+    """The lines of each sh fence of a document, or of one section of it; a line that goes on is one line."""
+    text = open(os.path.join(args.srcdir, name), encoding="utf-8").read()
+    if section:
+        text = re.split(r"\n##+ ", text.split(f"# {section}\n")[1])[0]
+    return [f.replace("\\\n", "").splitlines() for f in re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M)]
+
+
+IMAGE_OF = """IMAGE=$(stellarctl get images -o json | jq -r '.items[] | select(.version == "VERSION") | .id')"""
+GIVEN = """export STELLAR_SERVER=$URL STELLAR_TOKEN_FILE=$PWD/data/admin.token
+stellarctl wait generation current --timeout 60s
+cp DATA/nvidia-smi/nvidia_smi_q_h100_2gpu_clean.txt nvidia-smi.txt
+cp DATA/ethtool-link/mlx5_settings.txt ethtool.txt
+cp DATA/dmesg/mlx5_probe_failed_22.txt bundle.log
+tar cJf sosreport.tar.xz ethtool.txt bundle.log"""
+STAGED = """echo '{"kind": "rollout-policy", "document": {"mode": "staged", "confirm": "manual", "soak": "1s"}}' >staged.json
+stellarctl apply -f staged.json
+low() { echo '{"qos_policy": {"cv_job": {"priority": 2, "bw_limit": "'$1'%"}}}' >policy.json; }
+low 70; stellarctl apply -f policy.json -t vision"""
+README = """low 71; stellarctl apply -f policy.json -t vision
+low 72; stellarctl apply -f policy.json -t vision
+low 73
+stellarctl api fabric_get | jq '{fabric_profile}' >fabric.json"""
+ENDED = """stellarctl rollout watch r-2 # Ctrl-C when it says "confirming"
+stellarctl rollout confirm r-2
+stellarctl rollout watch r-2"""
+USED = "nvidia-smi.txt ethtool.txt bundle.log sosreport.tar.xz fw.bin staged.json policy.json fabric.json health.html"
+
+
+def image(version):
+    """A pretended image, stored; its id is in $IMAGE."""
+    return [f"echo 'sim-firmware {version}' >fw.bin", f"stellarctl image upload fw.bin dp_sim {version}",
+            IMAGE_OF.replace("VERSION", version)]
+
+
+def of_fleet(args):
+    """The lines of README.md and of the documents that byhand.md and start.md lead to, in an order that works."""
+    def lines(name, section=None, campaign=None):
+        text = "\n".join(line for fence in fences(args, name, section) for line in fence)
+        return text.replace("c-1", campaign or "c-1").splitlines()
+
+    out = [line for fence in fences(args, "doc/byhand.md")[:3] for line in fence]
+    out += GIVEN.replace("DATA", os.path.join(args.srcdir, "tests/data/evidence")).splitlines()
+    for name in ("telemetry", "runbooks", "evidence", "reports", "health", "verification"):
+        out += lines(f"doc/{name}.md")
+    out += image("2.1.9") + lines("doc/firmware.md")
+    flash = lines("doc/flash.md", campaign="c-2")
+    out += flash[:1] + [IMAGE_OF.replace("VERSION", "2.2.0")] + flash[1:]
+    out += STAGED.splitlines() + lines("doc/operate.md", "A plan on trial") + README.splitlines() + image("2.3.0")
+    readme = lines("README.md", "stellarctl", campaign="c-3")
+    started = [i for i, line in enumerate(readme) if "rollout start" in line][0] + 1
+    out += readme[:started] + ENDED.splitlines() + readme[started:]
+    return out + ["rm -f " + USED] + fences(args, "doc/byhand.md")[-1]
+
+
+def fleet(tap, args):
+    """What the other documents print, over the fleet of byhand.md: two nodes and the tenant that they call vision."""
+    filled = [("alpha", "vision"), ("--listen 127.0.0.1:8440", "--listen 127.0.0.1:0"), ("http://127.0.0.1:8440", "$URL"),
+              (" IMAGE", " $IMAGE"), ('"ID"', '"\'$IMAGE\'"'),
+              ("report 12 ", "report current "),  # the first is kept within a minute, and none is older
+              ('incident acknowledge 17 --reason "cable ordered"', "get incidents")]  # a healthy fleet has none
+    text = "\n".join(of_fleet(args))
+    for old, new in filled:
+        tap.ok(old in text, f"the other documents still say {old}")
+        text = text.replace(old, new)
+    shown = run_lines(tap, args, "the other documents", text.splitlines(), [])
+    tap.equal(set(re.findall(r"^(c-[12])  done ", shown, re.M)), {"c-1", "c-2"}, "the campaigns end")
+    tap.ok("pending-reset" in shown and "success" in shown, "as their documents say")
+    tap.ok("rollout r-1: done" in shown, "the trial is confirmed in time")
+
+
+NOT_THERE = re.compile(r"there is no (command|option|kind)|takes no |too many|is no option|is none of|what\? There")
+PROGRAM = r"(?:stellarctl|stellard|stellar-agent) "
+
+
+def commands_of(text):
+    """The commands of our programs that a document names: in its fences, in indented lines, between backquotes."""
+    fence = r"^```(?:sh)?\n(.*?)^```"
+    shown = [f.replace("\\\n", "") for f in re.findall(fence, text, re.S | re.M)]
+    shown += re.findall(r"^    +(?:\$ )?" + PROGRAM + ".*$", text, re.M)
+    for line in "\n".join(shown).splitlines():
+        yield from re.findall(rf"(?:^|[|(;&] *|obj/)({PROGRAM}[^|;&)<>]*)", line.strip().split(" # ")[0])
+    for quoted in re.findall(rf"`({PROGRAM}[^`]*)`", re.sub(fence, "", text, flags=re.S | re.M)):
+        yield from re.sub(r"\s+", " ", quoted).split(" && ")
+
+
+def named(tap, args):
+    """Each command that is named anywhere is one that the program has, with options that it takes."""
+    names = [os.path.join("doc", n) for n in os.listdir(os.path.join(args.srcdir, "doc")) if n.endswith(".md")]
+    names += ["README.md", "doc/man/stellarctl.1.scd", "doc/man/stellard.8.scd"]
+    wrong, count = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            text = open(os.path.join(args.srcdir, name), encoding="utf-8").read()
+            for command in sorted(set(commands_of(text))):
+                program, *words = shlex.split(re.sub(r"[\[\]]", "", command))
+                words = [w for w in words if w != "..."]
+                dry = "--print-request" if program == "stellarctl" else "--check-config"
+                answer = subprocess.run([os.path.join(args.objdir, program), *words, dry], cwd=folder, text=True,
+                                        capture_output=True, stdin=subprocess.DEVNULL, timeout=60 * SLOW,
+                                        env={"HOME": folder, "STELLAR_TOKEN": "st_x", "TERM": "dumb"})
+                count += 1
+                if answer.returncode == 2 and NOT_THERE.search(answer.stderr):
+                    wrong.append((name, command, answer.stderr.splitlines()[0]))
+    tap.equal(wrong, [], "each command that a document names is one of the program's")
+    tap.ok(count > 100, "and they are found", count)
 
 
 if __name__ == "__main__":
@@ -172,4 +285,6 @@ if __name__ == "__main__":
     byhand(TAP, ARGS)
     start(TAP, ARGS)
     operate(TAP, ARGS)
+    fleet(TAP, ARGS)
+    named(TAP, ARGS)
     TAP.done()
