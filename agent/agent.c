@@ -22,12 +22,6 @@ static int64_t now_ns(const struct agent *agent)
     return agent->clock->mono_ns(agent->clock);
 }
 
-static void watch(const struct agent *agent, enum agent_event event)
-{
-    if (agent->watch != NULL)
-        agent->watch(agent->watch_arg, event);
-}
-
 void agent_check_soon(struct agent *agent)
 {
     if (!agent->debouncing)
@@ -156,7 +150,7 @@ bool agent_in_sync(struct agent *agent, char why[ERR_TEXT_MAX])
     return !failed;
 }
 
-static void run_latest(struct agent *agent, bool retried)
+void agent_run_latest(struct agent *agent, bool retried)
 {
     bool failed = false;
     struct err err = ERR_INIT;
@@ -171,31 +165,6 @@ static void run_latest(struct agent *agent, bool retried)
     agent_trial_watch(agent);
 }
 
-static void tell_known(const struct agent *agent)
-{
-    char tag[PLAN_TAG_SIZE];
-    reconcile_known(agent->reconcile, tag);
-    if (agent->link != NULL)
-        agent->link->ops->known(agent->link, tag);
-}
-
-/* Nothing to do about it: it was dealt with, or its trial expired. */
-static bool is_known(const struct agent *agent, const struct plan *plan)
-{
-    const struct reconcile *r = agent->reconcile;
-    const struct plan *known = reconcile_latest(r);
-    char tag[PLAN_TAG_SIZE], known_tag[PLAN_TAG_SIZE];
-    plan_tag(plan, tag);
-    reconcile_known(r, known_tag);
-    if (strcmp(tag, known_tag) != 0)
-        return false;
-    if (known == NULL && (reconcile_has_expired(r) || reconcile_left_ns(r) >= 0))
-        return true; /* the same trial neither runs twice nor longer */
-    if (known == NULL)
-        known = reconcile_standing(r);
-    return known->generation == plan->generation;
-}
-
 /* Triggers ------------------------------------------------------------------------------------- */
 
 static bool is_paused(const struct agent *agent)
@@ -208,7 +177,7 @@ static void on_debounce(void *arg)
     struct agent *agent = arg;
     agent->debouncing = false;
     if (agent->retry_latest && !agent_is_held(agent))
-        run_latest(agent, true);
+        agent_run_latest(agent, true);
     if (!is_paused(agent))
         agent_check(agent, RECONCILE_CHECK);
 }
@@ -265,97 +234,14 @@ static void on_tick(void *arg)
     watch_events(agent);
     agent_tell_inventory(agent);
     if (agent->retry_latest)
-        run_latest(agent, true);
+        agent_run_latest(agent, true);
     if (!is_paused(agent))
         agent_check_timed(agent);
     if (agent->failures == 0 && now_ns(agent) - agent->started_ns >= BUDGET_HOLD_NS)
         reconcile_held(agent->reconcile);
     agent_reboot_look(agent);
-    tell_known(agent);
+    agent_tell_known(agent);
     arm_tick(agent);
-}
-
-/* From the link -------------------------------------------------------------------------------- */
-
-/* It is followed: a server that was restored from a backup counts anew from there, and who could
- * play back an old plan would have the server's key. */
-static void mind_generation(const struct agent *agent, const struct plan *plan)
-{
-    const struct plan *stands = reconcile_standing(agent->reconcile);
-    if (stands != NULL && plan->generation < stands->generation)
-        log_warning("agent",
-                    "node %s: the server went back from generation %" PRId64 " to %" PRId64
-                    ": a rollout was taken back, or its store was restored",
-                    agent->node, stands->generation, plan->generation);
-}
-
-static bool on_plan(void *arg, const char *body, size_t len)
-{
-    struct agent *agent = arg;
-    OWN(plan) struct plan *plan = NULL;
-    struct err err = ERR_INIT;
-    agent->stats.plans++;
-    watch(agent, AGENT_PLAN_RECEIVED);
-    if (agent_read_plan(agent, body, len, &plan, &err)) {
-        agent_tell_refused(agent, body, len, &err);
-        return false;
-    }
-    bool approves = plan->approved[0] != '\0';
-    agent_reboot_approve(agent, plan->approved);
-    if (is_known(agent, plan))
-        return false;
-    log_info("agent", "node %s: plan received: generation %" PRId64 ", %zu knobs", agent->node,
-             plan->generation, plan->knob_count);
-    mind_generation(agent, plan);
-    agent->refused[0] = '\0';
-    reconcile_order(agent->reconcile, plan->attempt);
-    reconcile_take(agent->reconcile, GIVE(plan));
-    run_latest(agent, false);
-    tell_known(agent);
-    if (approves)
-        agent_reboot_look(agent);
-    return true;
-}
-
-static bool on_verify(void *arg, const char *body, size_t len)
-{
-    struct agent *agent = arg;
-    return verifier_take(agent->verifier, body, len);
-}
-
-static void on_link_event(void *arg, enum link_event event)
-{
-    struct agent *agent = arg;
-    struct err err = ERR_INIT;
-    switch (event) {
-    case LINK_INVENTORY_DONE:
-        watch(agent, AGENT_INVENTORY_DONE);
-        break;
-    case LINK_WAITING:
-        watch(agent, AGENT_WAITING);
-        break;
-    case LINK_STATE_DONE:
-    case LINK_CHAINS_DONE:
-        break;
-    case LINK_FLASH_DONE:
-        flash_reported(agent->flash);
-        break;
-    case LINK_VERIFY_DONE:
-        break;
-    case LINK_TELEMETRY_DONE:
-        agent_telemetry_done(agent);
-        break;
-    case LINK_RECEIPT_DONE:
-        agent->stats.receipts_done++;
-        if (outbox_drop_first(&agent->outbox, &err))
-            log_error("agent", "node %s: %s", agent->node, err.text);
-        if (outbox_first(&agent->outbox) != NULL)
-            agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
-        else
-            agent_trial_receipted(agent);
-        watch(agent, AGENT_RECEIPT_DONE);
-        break;
-    }
 }
 
 /* Life ----------------------------------------------------------------------------------------- */
@@ -481,12 +367,7 @@ void agent_start(struct agent *agent)
 {
     agent_check(agent, RECONCILE_START);
     if (agent->link != NULL) {
-        struct link_events events = {.arg = agent,
-                                     .plan = on_plan,
-                                     .flash = agent_on_flash,
-                                     .verify = on_verify,
-                                     .event = on_link_event};
-        agent->link->ops->start(agent->link, &events);
+        agent_hear(agent);
         agent->started = true;
         agent_tell_inventory(agent);
         agent_tell_owed_state(agent);
@@ -494,7 +375,7 @@ void agent_start(struct agent *agent)
         if (outbox_first(&agent->outbox) != NULL)
             agent->link->ops->receipt(agent->link, outbox_first(&agent->outbox));
     }
-    tell_known(agent);
+    agent_tell_known(agent);
     if (agent->flash != NULL)
         flash_start(agent->flash);
     if (agent->verifier != NULL)
@@ -516,11 +397,11 @@ void agent_reload(struct agent *agent)
     agent_tell_inventory(agent);
     bool had_latest = reconcile_latest(agent->reconcile) != NULL;
     if (had_latest)
-        run_latest(agent, false);
+        agent_run_latest(agent, false);
     /* What just became good was just asserted. */
     if (!had_latest || reconcile_latest(agent->reconcile) != NULL)
         agent_check(agent, RECONCILE_START);
-    tell_known(agent);
+    agent_tell_known(agent);
     agent_reboot_look(agent);
     arm_tick(agent);
 }

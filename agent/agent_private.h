@@ -1,8 +1,9 @@
 #pragma once
 /*
  * agent/agent_private.h - the object behind agent.h, shared by agent.c (when), tell.c (what is told
- * to the server and the log) and a file for each other thing that an agent does: trial.c (the timer
- * of a plan on trial), gap.c, hardware.c, marking.c, telemetry.c, firmware.c and reboot_look.c.
+ * to the server and the log), hear.c (what the server says) and a file for each other thing that an
+ * agent does: trial.c (the timer of a plan on trial), gap.c, hardware.c, marking.c, telemetry.c,
+ * firmware.c and reboot_look.c.
  */
 
 #include "agent/agent.h"
@@ -120,6 +121,14 @@ ERR_MUST_CHECK enum err_code agent_read_plan(const struct agent *agent, const ch
 /* It was not: a receipt "refused", once for the same bytes. */
 void agent_tell_refused(struct agent *agent, const char *body, size_t len, const struct err *why);
 
+/* hear.c: begins to hear the server; the link is there. */
+void agent_hear(struct agent *agent);
+/* Which plan the node knows, for the link's next question. */
+void agent_tell_known(const struct agent *agent);
+
+/* A pass over the plan that just came; `retried`: that came before. Later, while a device is held.
+ */
+void agent_run_latest(struct agent *agent, bool retried);
 /* A pass over what stands, or back from a trial that is over. */
 void agent_check(struct agent *agent, enum reconcile_cause cause);
 
