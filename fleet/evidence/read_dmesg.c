@@ -76,10 +76,20 @@ static bool read_line(const struct evidence_job *job, size_t i, struct kernel_li
     return kernel_line_read(line, out) || is_bare(line);
 }
 
+/* "[12.5] 97.1" of a table: the kernel prints six decimals, and who speaks before a colon. A log
+ * that somebody typed may have fewer, or a message without: not both. */
+static bool is_table(const struct kernel_line *line)
+{
+    struct slice whole, decimals;
+    return slice_split(line->time, '.', &whole, &decimals) && decimals.len != 6 &&
+           !slice_has(line->time, ":") && !slice_has(line->time, " ") &&
+           (!slice_has(line->message, ": ") || slice_starts(line->message, ":"));
+}
+
 static bool begins_log(const struct evidence_job *job, size_t i, bool gpu)
 {
     struct kernel_line line;
-    if (!read_line(job, i, &line) || !line.kernel) {
+    if (!read_line(job, i, &line) || is_table(&line) || !line.kernel) {
         line.message = job_line(job, i);
         return !gpu && slice_starts(line.message, "[rdma resource]") && is_resource(line.message);
     }

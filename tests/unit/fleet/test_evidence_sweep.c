@@ -8,6 +8,8 @@
 
 #include "base/json.h"
 #include "base/schema.h"
+#include "fleet/evidence/line.h"
+#include "fleet/evidence/reader.h"
 
 #define FILES_MAX 512
 
@@ -227,10 +229,67 @@ static void every_document_holds_its_schema(void **unused)
     }
 }
 
+/* Rows of "nvidia-smi nvlink" stand below the heads that "nvidia-smi -L" prints alone. */
+static bool may_claim_too(const char *own, const char *other)
+{
+    return strcmp(own, "nvidia-smi-nvlink") == 0 && strcmp(other, "nvidia-smi") == 0;
+}
+
+/* Where a section begins, readers of its own kind alone say that theirs does: whose turn it is then
+ * hangs on no order. */
+static void one_kind_claims_the_beginning_of_a_section(void **unused)
+{
+    (void)unused;
+    for (size_t f = 0; f < file_count; f++) {
+        struct lines lines;
+        struct err err = ERR_INIT;
+        assert_ok(lines_cut(files[f].bytes, files[f].len, &lines, &err));
+        const struct evidence_job job = {.bytes = files[f].bytes,
+                                         .len = files[f].len,
+                                         .lines = lines.items,
+                                         .line_count = lines.count,
+                                         .command = {.at = "", .len = 0}};
+        for (size_t s = 0; s < files[f].whole->section_count; s++) {
+            const struct evidence_section *section = &files[f].whole->sections[s];
+            for (size_t r = 0; evidence_readers[r] != NULL; r++) {
+                const struct evidence_reader *reader = evidence_readers[r];
+                if (strcmp(reader->kind, section->kind) != 0 &&
+                    !may_claim_too(section->kind, reader->kind) &&
+                    reader->begins(&job, section->first_line - 1))
+                    fail_msg("%s:%u is of %s, and %s (%s) claims it", files[f].name,
+                             section->first_line, section->kind, reader->kind, reader->tool);
+            }
+        }
+        lines_release(&lines);
+    }
+}
+
+/* Numbers in brackets are no kernel's time where a table has them. */
+static void a_table_with_numbers_in_brackets_is_no_kernel_log(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {
+        "[12.5] 100 200\n[25.0] 110 210\n",
+        "[12.5] Gb/s\n",
+        "| [12.5] | 3 |\n",
+        "size [MB]  bw [GB/s]\n[12.5]     97.1\n",
+        "[0.5, 1.0] 12\n",
+        "[12.5]\n",
+        "[1.5]: 7\n",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        OWN(evidence) struct evidence *e = read_bytes(texts[i], strlen(texts[i]));
+        if (strcmp(e->kind, "dmesg") == 0 || e->findings.count > 0 || e->fact_count > 0)
+            fail_msg("'%s' is read as %s", texts[i], e->kind);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_document_holds_its_schema),
+        cmocka_unit_test(one_kind_claims_the_beginning_of_a_section),
+        cmocka_unit_test(a_table_with_numbers_in_brackets_is_no_kernel_log),
         cmocka_unit_test(a_file_cut_at_any_line_says_nothing_else),
         cmocka_unit_test(ends_of_lines_and_blanks_change_nothing),
         cmocka_unit_test(tabs_between_columns_change_no_number),
