@@ -175,10 +175,19 @@ size_t json_part_line(struct json_part *part, const char *key)
     return line_of(part->job, at);
 }
 
+/* "0012345", "12E4567": serial and part numbers, whose zeros and letters are part of them. */
+static bool is_identity(struct slice value)
+{
+    bool digit = value.len > 1 && value.at[0] >= '0' && value.at[0] <= '9';
+    bool hex = digit && (value.at[1] == 'x' || value.at[1] == 'X');
+    bool zero = digit && value.at[0] == '0' && value.at[1] >= '0' && value.at[1] <= '9';
+    return zero || (digit && !hex && (slice_has(value, "e") || slice_has(value, "E")));
+}
+
 void put_listed(struct evidence_job *job, size_t line, const char *name, struct slice value,
                 const char *unit)
 {
-    if (slice_has(value, ","))
+    if (slice_has(value, ",") || (is_identity(value) && number_read(value).kind != NUMBER_NONE))
         put_text(job, line, name, value);
     else
         put_value(job, line, name, value, unit);

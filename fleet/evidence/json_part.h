@@ -41,6 +41,7 @@ void json_part_put(struct evidence_job *job, size_t line, const char *name, cons
                    const char *unit);
 
 /* put_value(), but what has a comma is a list ("3,4"), never a number: documents have no decimal
- * commas. */
+ * commas. Neither is what begins with zeros or has an exponent ("0012345", "12E4567"): it names
+ * something. */
 void put_listed(struct evidence_job *job, size_t line, const char *name, struct slice value,
                 const char *unit);

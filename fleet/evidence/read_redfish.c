@@ -269,6 +269,19 @@ static void judge_members(struct evidence_job *job, size_t line, const json_t *r
                     (long long)json_integer_value(count), (long long)there);
 }
 
+/* "error": {"code": ..., "message": ..., "@Message.ExtendedInfo": [{"Message": ...}]}: the first
+ * message of the list says more than the code. */
+static void judge_error(struct evidence_job *job, size_t line, const json_t *root)
+{
+    const json_t *error = json_object_get(root, "error");
+    const json_t *info = json_object_get(error, "@Message.ExtendedInfo");
+    const char *more = json_string_value(json_object_get(json_array_get(info, 0), "Message"));
+    const char *text = json_string_value(json_object_get(error, "message"));
+    text = more != NULL ? more : text;
+    if (text != NULL)
+        put_finding(job, line, RULE_TOOL_FAILED, "the BMC answered: %.200s", text);
+}
+
 static void read_resource(struct evidence_job *job, struct json_part *part, const json_t *root)
 {
     const char *id = json_string_value(json_object_get(root, "@odata.id"));
@@ -276,6 +289,7 @@ static void read_resource(struct evidence_job *job, struct json_part *part, cons
         id = json_string_value(json_object_get(root, "Id"));
     job_subject(job, "bmc %s", id != NULL ? id : "resource");
     judge_members(job, part->first, root);
+    judge_error(job, part->first, root);
     put_object(job, part, "", root, 0);
     judge_version(job, part->first, root);
     judge_entry(job, part->first, root);

@@ -12,10 +12,19 @@
 #include "fleet/evidence/readers.h"
 #include "fleet/evidence/rules_logs.h"
 
-static const char *const keys[] = {"\"port_guid\"",      "\"node_guid\"",      "\"miss_wired\"",
-                                   "\"missing_in_ufm\"", "\"missing_in_ndt\"", "\"system_guid\"",
-                                   "\"source_guid\"",    "\"sys_guid\"",       "\"object_path\"",
-                                   "\"logical_state\"",  "\"membership\"",     NULL};
+static const char *const keys[] = {"\"port_guid\"",
+                                   "\"node_guid\"",
+                                   "\"miss_wired\"",
+                                   "\"missing_in_ufm\"",
+                                   "\"missing_in_ndt\"",
+                                   "\"system_guid\"",
+                                   "\"source_guid\"",
+                                   "\"sys_guid\"",
+                                   "\"object_path\"",
+                                   "\"logical_state\"",
+                                   "\"membership\"",
+                                   "\"related_object_path\"",
+                                   NULL};
 
 static bool begins(const struct evidence_job *job, size_t i)
 {
@@ -46,8 +55,9 @@ static const char *split_unit(const char *key, char *name, size_t size)
 
 static void set_port(struct evidence_job *job, const json_t *record)
 {
-    static const char *const names[] = {"port_guid",   "node_guid",   "object_name", "guid",
-                                        "system_guid", "source_guid", "name"};
+    static const char *const names[] = {"port_guid",           "node_guid", "object_name",
+                                        "related_object_name", "guid",      "system_guid",
+                                        "source_guid",         "name"};
     const char *guid = NULL;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && guid == NULL; i++)
         guid = json_string_value(json_object_get(record, names[i]));
@@ -103,10 +113,14 @@ static void judge_alarm(struct evidence_job *job, size_t line, const json_t *rec
     struct slice severity = text_of(record, "severity"), text = text_of(record, "description");
     if (severity.len == 0 || slice_is_nocase(severity, "Info") || slice_is_unknown(severity))
         return;
-    if (json_object_get(record, "object_name") == NULL)
+    if (text.len == 0) /* of UFM 6.16 and before */
+        text = text_of(record, "reason");
+    if (json_object_get(record, "object_name") == NULL &&
+        json_object_get(record, "related_object_name") == NULL)
         put_finding(job, line, RULE_UFM_ALARM, "its severity is %.*s", (int)severity.len,
                     severity.at);
-    else if (slice_has(text, "went down") || slice_is(text_of(record, "name"), "Link is Down"))
+    else if (slice_has(text, "went down") || slice_is(text, "Link Downed") ||
+             slice_is(text_of(record, "name"), "Link is Down"))
         put_finding(job, line, RULE_UFM_LINK_DOWN, "%.*s", (int)text.len, text.at);
     else
         put_finding(job, line, RULE_UFM_ALARM, "%.*s: %.*s", (int)severity.len, severity.at,

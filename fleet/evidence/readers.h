@@ -51,6 +51,7 @@ extern const struct evidence_reader reader_ibv_devices;
 extern const struct evidence_reader reader_interrupts;
 extern const struct evidence_reader reader_lspci;
 extern const struct evidence_reader reader_lspci_vmm, reader_lspci_quoted;
+extern const struct evidence_reader reader_dcgm, reader_iperf_json;
 extern const struct evidence_reader reader_mlnx_qos;
 extern const struct evidence_reader reader_mlxconfig;
 extern const struct evidence_reader reader_mlxreg;

@@ -129,6 +129,8 @@ const struct evidence_rule evidence_log_rules[] = {
      "Drain the node and reset the GPU"},
     {RULE_GPU_SLOWDOWN, FINDING_WARNING, "The hardware slows a GPU down",
      "Look at the power supply (power brake) and the cooling (thermal) of the node"},
+    {RULE_GPU_DIAG, FINDING_ERROR, "A test of DCGM's diagnostic failed",
+     "Read the warnings of the diagnostic; drain the node and look at what else the GPU tells"},
     {RULE_GPU_FAN, FINDING_WARNING, "The fan of a GPU reports an error",
      "Look at the fan and the temperature of the GPU"},
     {RULE_GPU_PCIE, FINDING_WARNING, "A GPU has fewer PCIe lanes than it can use",

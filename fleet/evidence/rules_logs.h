@@ -72,6 +72,7 @@
 #define RULE_REMAP_FAILED    "gpu-remap-failed"
 #define RULE_GPU_RESET       "gpu-reset-required"
 #define RULE_GPU_SLOWDOWN    "gpu-slowdown"
+#define RULE_GPU_DIAG        "gpu-diag-failed"
 #define RULE_GPU_FAN         "gpu-fan-failed"
 #define RULE_GPU_PCIE        "gpu-pcie-narrow"
 #define RULE_GPU_FABRIC      "gpu-fabric-down"

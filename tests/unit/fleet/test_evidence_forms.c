@@ -351,6 +351,102 @@ static const struct expected_file texts[] = {
         },
         {{NULL, NULL, 0}},
     },
+    {
+        /* a diagnostic of DCGM, with its wrapped lines and its results of some GPUs */
+        "Successfully ran diagnostic for group.\n"
+        "+---------------------------+------------------------------------------------+\n"
+        "| Diagnostic                | Result                                         |\n"
+        "+===========================+================================================+\n"
+        "|-----  Deployment  --------+------------------------------------------------|\n"
+        "| Denylist                  | Pass                                           |\n"
+        "| Persistence Mode          | Fail                                           |\n"
+        "| Warning                   | Persistence mode for GPU 3 is currently disab  |\n"
+        "|                           | led.                                           |\n"
+        "+-----  Hardware  ----------+------------------------------------------------+\n"
+        "| GPU Memory                | Pass - GPUs: 0, 12                             |\n"
+        "|                           | Fail - GPU: 3                                  |\n"
+        "| Diagnostic                | Skip - All                                     |\n"
+        "+---------------------------+------------------------------------------------+\n",
+        "dcgmi",
+        {
+            {"host", "diag_denylist", "Pass", 0},
+            {"host", "diag_warning", "led.", 1},
+            {"gpu 12", "diag_gpu_memory", "Pass", 0},
+            {"gpu 3", "diag_gpu_memory", "Fail", 0},
+            {"host", "diag_diagnostic", "Skip", 0},
+        },
+        {{"gpu-diag-failed", "host", 1}, {"gpu-diag-failed", "gpu 3", 1}},
+    },
+    {
+        /* what the whole run came to, not one of its streams */
+        "{\n\t\"start\":\t{\"connected\":\t[{\"socket\":\t5}],\n"
+        "\t\t\"version\":\t\"iperf 3.9\",\n"
+        "\t\t\"test_start\":\t{\"protocol\":\t\"TCP\", \"num_streams\":\t2}},\n"
+        "\t\"intervals\":\t[{\"sum\": {\"bytes\": 7, \"bits_per_second\": 1}}],\n"
+        "\t\"end\":\t{\"streams\":\t[{\"sender\": {\"bytes\": 9}}],\n"
+        "\t\t\"sum_sent\":\t{\"bytes\":\t29300000000, \"bits_per_second\": 23439906240.3,\n"
+        "\t\t\t\"retransmits\":\t12},\n"
+        "\t\t\"sum_received\":\t{\"bytes\":\t29299000000}}}\n",
+        "perftest",
+        {
+            {"run", "protocol", "TCP", 0},
+            {"run sender", "transfer", "29300000000", 0},
+            {"run sender", "bitrate", "23439906240.3", 0},
+            {"run sender", "retransmits", "12", 0},
+            {"run receiver", "transfer", "29299000000", 0},
+            {"run receiver", "bitrate", NULL, 0},
+        },
+        {{NULL, NULL, 0}},
+    },
+    {
+        "{\"start\": {\"connected\": [], \"version\": \"iperf 3.9\"}, \"end\": {}, \"error\": "
+        "\"error - unable to connect to server: Connection refused\"}\n",
+        "perftest",
+        {{"run sender", "transfer", NULL, 0}},
+        {{"run-failed", "run", 1}},
+    },
+    {
+        /* an alarm in the form of UFM 6.16 and before; what names an object is no number */
+        "[{\"event_type\": 394, \"related_object_path\": \"default / Switch: sw63\", \"counter\": "
+        "null, \"related_object_name\": \"0000000000000001\", \"name\": \"12E4\", \"reason\": "
+        "\"Module PS 2 on sw63 status is fatal\", \"severity\": \"Critical\"}]\n",
+        "ufm",
+        {
+            {"fabric 0000000000000001", "event_type", "394", 0},
+            {"fabric 0000000000000001", "related_object_name", "0000000000000001", 0},
+            {"fabric 0000000000000001", "name", "12E4", 0},
+        },
+        {{"ufm-alarm", "fabric 0000000000000001", 1}},
+    },
+    {
+        /* of UFM 6.17 and after */
+        "[{\"id\": 3, \"name\": \"Link HW Error\", \"description\": \"Link Downed\", \"severity\": "
+        "\"Warning\", \"object_name\": \"2_1\", \"object_path\": \"Computer: n77 / mlx5_0\"},\n"
+        "{\"id\": 4, \"name\": \"Link is up\", \"description\": \"Link is up\", \"severity\": "
+        "\"Info\", \"object_name\": \"2_1\", \"object_path\": \"Computer: n77 / mlx5_0\"}]\n",
+        "ufm",
+        {{"fabric 2_1", "description", "Link Downed", 0}},
+        {{"ufm-link-down", "fabric 2_1", 1}},
+    },
+    {
+        /* a BMC that refuses; a serial number keeps its zeros */
+        "{\"error\": {\"code\": \"Base.1.8.GeneralError\", \"message\": \"A general error.\", "
+        "\"@Message.ExtendedInfo\": [{\"Message\": \"The resource was not found.\"}]}}\n",
+        "redfish",
+        {{"bmc resource", "error.code", "Base.1.8.GeneralError", 0}},
+        {{"tool-failed", "bmc resource", 1}},
+    },
+    {
+        "{\"@odata.id\": \"/redfish/v1/Chassis/1\", \"SerialNumber\": \"0012345\", \"SKU\": "
+        "\"12E4567\", \"Height\": \"0x10\"}\n",
+        "redfish",
+        {
+            {"bmc /redfish/v1/Chassis/1", "SerialNumber", "0012345", 0},
+            {"bmc /redfish/v1/Chassis/1", "SKU", "12E4567", 0},
+            {"bmc /redfish/v1/Chassis/1", "Height", "16", 0},
+        },
+        {{NULL, NULL, 0}},
+    },
 };
 
 static void each_form_says_what_it_says(void **unused)
