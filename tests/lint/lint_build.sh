@@ -28,5 +28,19 @@ else
     tail -n 5 "$tmp/log" | sed 's/^/# /'
     say "not ok" "make install honours DESTDIR"
 fi
+# Links of the installed documents lead to what is installed.
+lost=
+for page in $(find "$tmp/dest" -path "*/share/doc/stellar/*.md"); do
+    for link in $(grep -oE '\]\([^)#]+' "$page" | cut -c3- | grep -v '^http'); do
+        [ -e "$(dirname "$page")/$link" ] || lost="$lost $(basename "$page"):$link"
+    done
+done
+[ -z "$lost" ] && say ok "links of the installed documents lead somewhere" ||
+    say "not ok" "links of the installed documents lead somewhere:$lost"
+mkdir -p "$tmp/dest/etc/stellar" && touch "$tmp/dest/etc/stellar/stellard.json"
+make -C "$(dirname "$obj")" uninstall DESTDIR="$tmp/dest" >"$tmp/log" 2>&1
+left=$(cd "$tmp/dest" && find . ! -type d)
+[ "$left" = ./etc/stellar/stellard.json ] && say ok "make uninstall leaves the configuration alone" ||
+    say "not ok" "make uninstall leaves the configuration alone: $(echo $left)"
 echo "1..$n"
 exit $bad
