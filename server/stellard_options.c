@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/notify.h"
 #include "server/route.h"
 
@@ -39,6 +40,7 @@ static enum err_code set_listen(void *target, const char *value, struct err *err
     memcpy(options->address, value, len);
     options->address[len] = '\0';
     options->config.port = (uint16_t)number;
+    options->listen_told = true;
     return ERR_OK;
 }
 
@@ -203,12 +205,15 @@ static enum err_code take_socket(struct stellard_options *options, struct err *e
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
     socklen_t len = sizeof(address);
+    char told[STELLARD_ADDRESS_MAX];
+    in_port_t port;
     int fd;
     enum err_code code = notify_listen_fd(&fd, err);
     if (code != ERR_OK || fd < 0)
         return code;
     if (getsockname(fd, (struct sockaddr *)&address, &len) != 0)
         return err_set_errno(err, ERR_IO, errno, "the socket handed over");
+    memcpy(told, options->address, sizeof(told));
     memcpy(&v4, &address, sizeof(v4));
     memcpy(&v6, &address, sizeof(v6));
     if (address.ss_family == AF_INET)
@@ -218,6 +223,14 @@ static enum err_code take_socket(struct stellard_options *options, struct err *e
     else
         return err_set(err, ERR_UNSUPPORTED, "the socket handed over is no TCP socket");
     options->config.listen_fd = fd;
+    port = ntohs(address.ss_family == AF_INET ? v4.sin_port : v6.sin6_port);
+    if (options->listen_told &&
+        (port != options->config.port || strcmp(told, options->address) != 0))
+        log_warning(
+            "stellard",
+            "serves %s port %u, which the service manager holds, and not what listen says "
+            "(%s port %u): set ListenStream= of stellard.socket to that, or disable the socket",
+            options->address, port, told, options->config.port);
     return ERR_OK;
 }
 
@@ -286,6 +299,7 @@ enum err_code stellard_options_read(int argc, char **argv, struct stellard_optio
         .config = {.rate_token = AUTH_RATE_TOKEN, .rate_tenant = AUTH_RATE_TENANT},
         .table = {.rows = rows, .count = ROW_COUNT, .file = STELLARD_CONFIG}};
     enum err_code code = set_listen(out, LISTEN_DEFAULT, err);
+    out->listen_told = false;
     if (code == ERR_OK)
         code = read_verb(&argc, &argv, &out->verb, err);
     if (code == ERR_OK)

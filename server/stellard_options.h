@@ -30,6 +30,7 @@ struct stellard_options {
     struct options table;   /* owns what config and the names point into */
     /* private */
     char address[STELLARD_ADDRESS_MAX];
+    bool listen_told; /* by the command line or the file */
     enum tls_mode tls;
     const char *names[TLS_GIVEN_MAX + 1];
     size_t name_count;

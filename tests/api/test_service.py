@@ -60,6 +60,8 @@ def service(tap, args):
     code = server.stop()
     tap.ok(code == 0 and server.hear("STOPPING=1"), "its end is told", code)
     lines = open(os.path.join(server.data, "log")).read().splitlines()
+    tap.ok(any("ListenStream=" in line and f"port {server.port}" in line for line in lines),
+           "that the configured port does not count is said", lines)
     tap.ok(lines and all({"time", "level", "area", "msg"} == set(json.loads(line)) for line in lines),
            "every line of the log is a JSON object", lines)
     early = socket.create_connection(listening.getsockname(), timeout=CALL_S)
