@@ -101,6 +101,15 @@ static bool is_sending(const struct link_http *link)
     return false;
 }
 
+/* Nothing could be sent: a file of the way to the server is away. */
+static void say_no_way(struct link_http *link, const struct err *err)
+{
+    if (!link->away)
+        log_warning("agent", "node %s: cannot ask the server: %s; the node stays as it is",
+                    link->node, err->text);
+    link->away = true;
+}
+
 void channel_send(struct channel *channel)
 {
     struct link_http *link = channel->link;
@@ -133,7 +142,7 @@ void channel_send(struct channel *channel)
     struct err err = ERR_INIT;
     channel->newer = false;
     if (http_client_start(link->client, &request, on_done, channel, &channel->request, &err)) {
-        log_warning("agent", "node %s: cannot ask the server: %s", link->node, err.text);
+        say_no_way(link, &err);
         wait_for(channel, backoff_next(&channel->backoff, jitter_random()));
         return;
     }

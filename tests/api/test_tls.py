@@ -354,6 +354,36 @@ def a_spoiled_certificate_is_not_asked_for_again(tap, server):
     tap.equal(node.stop(), 0, "it ends as told")
 
 
+def an_authority_that_goes_away_ends_nothing(tap, server):
+    node = new_node(server, "n1")
+    path = os.path.join(node.state, "ca.crt")
+    os.rename(path, path + "-away")
+    node.mark = len(node.text())
+    node.proc.send_signal(signal.SIGHUP)  # it tells all again, now
+    tap.ok(until(lambda: says(node, "cannot ask the server", path)), "an agent whose authority's file went away names it",
+           node.text())
+    time.sleep(1)
+    since = node.text()[node.mark:]
+    tap.ok(node.proc.poll() is None and not re.search("applied|drift|refused", since),
+           "it stays, and the node is what it was", since)
+    tap.equal(since.count("cannot ask the server"), 1, "it says so once")
+    seen = must(server.get("/v1/nodes/n1"), 200).json["last_seen"]
+    os.rename(path + "-away", path)
+    tap.ok(until(lambda: must(server.get("/v1/nodes/n1"), 200).json["last_seen"] != seen, 2 * START_S),
+           "with the file back it is heard again, without a start", node.text())
+    tap.ok(until(lambda: says(node, "is back")), "and says that, too", node.text())
+    tap.equal(node.stop(), 0, "it ends as told")
+    other = Node(server, "n2")
+    must(server.put("/v1/nodes/n2", {}), 201)
+    token = server.join("n2")
+    other.start("--join", token, "--server-ca", "/nonexistent/ca.pem")
+    tap.ok(other.ends() == 1 and "/nonexistent/ca.pem" in other.text(),
+           "one that joins with an authority that is not there ends, and names it", other.text())
+    again(other, "--join", token)
+    tap.ok(until(lambda: says(other, "enrolled at")), "its token is not spent", other.text())
+    tap.equal(other.stop(), 0, "it ends as told")
+
+
 def certificates_are_judged(tap, server):
     node = new_node(server, "n1")
     other = new_node(server, "n2")
@@ -673,7 +703,8 @@ def main():
                  join_tokens_are_for_one_key, guessing_is_slowed_down,
                  the_agent_knows_its_server,
                  a_crash_while_joining_is_repaired, spoiled_credentials_are_named,
-                 a_spoiled_certificate_is_not_asked_for_again, certificates_are_judged,
+                 a_spoiled_certificate_is_not_asked_for_again, an_authority_that_goes_away_ends_nothing,
+                 certificates_are_judged,
                  revocation_holds_at_once, certificates_are_renewed, plain_is_kept_out,
                  the_own_certificate_is_replaced, browsers_are_told_to_stay_with_tls,
                  strange_handshakes_hold_nobody_up):
