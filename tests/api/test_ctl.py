@@ -212,6 +212,19 @@ def unknown_is_not_none(tap, server):
     tap.equal(ctl.json(*chains), {"items": []}, "in JSON too")
 
 
+def the_chains_of_a_job_are_a_table(tap, server):
+    fixture(server)
+    ctl = Ctl(server)
+    table = ctl("get", "job-chains", "nlp_job", "-t", "a").stdout.split("\n")
+    tap.ok(table[0].split()[:3] == ["NODE", "VERDICT", "PORT"] and table[1].split()[:2] == ["n1", "unknown"] and
+           "told no chains" in table[1], "a node that told none is unknown, and the row says why", table)
+    tap.equal([i["node"] for i in ctl.json("get", "job-chains", "nlp_job", "-t", "a")["items"]], ["n1"], "in JSON too")
+    answer = ctl("get", "job-chains", "-t", "a")
+    tap.ok(answer.returncode == 2 and "need a name" in answer.stderr, "of which job must be said", answer)
+    answer = ctl("get", "job-chains", "nlp_job")
+    tap.ok(answer.returncode != DONE and "--tenant" in answer.stderr, "and of which tenant", answer)
+
+
 def health_is_a_table(tap, server):
     agent, _ = fixture(server)
     ctl = Ctl(server)
@@ -684,7 +697,8 @@ def manual_names_every_option(tap, server):
 
 
 if __name__ == "__main__":
-    run([every_operation_is_reached, every_read_works, kinds_are_shown, states_are_a_row_a_knob, unknown_is_not_none, health_is_a_table,
+    run([every_operation_is_reached, every_read_works, kinds_are_shown, states_are_a_row_a_knob, unknown_is_not_none,
+         the_chains_of_a_job_are_a_table, health_is_a_table,
          an_ended_prompt_leaves_the_terminal_as_it_was,
          a_release_says_what_it_is_for, documents_make_the_round,
          exit_codes, waiting_ends_when_it_is_applied, tokens_are_made_and_ended, rollouts_are_steered,

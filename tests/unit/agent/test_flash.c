@@ -241,6 +241,48 @@ static void an_image_that_changed_during_the_drain_is_never_written(void **state
     site_close(&site);
 }
 
+/* Nothing can be renamed over a folder. */
+static void deny_record(const struct flash_site *site)
+{
+    char path[KEEP_PATH_MAX];
+    struct err err = ERR_INIT;
+    assert_ok(keep_path(site->dir, FLASH_FILE, path, &err));
+    (void)unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void what_cannot_be_remembered_is_not_begun(void **state)
+{
+    (void)state;
+    struct flash_site site;
+    site_open(&site);
+    deny_record(&site);
+    const struct flash_task task = make_task("t1");
+    assert_true(give(&site, &task));
+    const struct flash_report *end = run_to_end(&site);
+    assert_int_equal(end->outcome, FLASH_ABORTED);
+    assert_contains(end->problem, "the node's state cannot be kept: ");
+    assert_contains(end->problem, FLASH_FILE);
+    assert_versions(&site, SIM_FIRMWARE, SIM_FIRMWARE);
+    site_close(&site);
+}
+
+static void a_write_that_cannot_be_remembered_is_not_begun(void **state)
+{
+    (void)state;
+    struct flash_site site;
+    site_open(&site);
+    (void)begin_drain(&site);
+    deny_record(&site);
+    fault(&site, "flash:no-users");
+    const struct flash_report *end = run_to_end(&site);
+    assert_int_equal(end->outcome, FLASH_ABORTED);
+    assert_int_equal(end->phase, FLASH_DRAINING);
+    assert_contains(end->problem, "the node's state cannot be kept: ");
+    assert_versions(&site, SIM_FIRMWARE, SIM_FIRMWARE);
+    site_close(&site);
+}
+
 static void after_the_point_of_no_return_a_cancel_changes_nothing(void **state)
 {
     (void)state;
@@ -749,6 +791,8 @@ int main(void)
         cmocka_unit_test(what_is_stored_already_is_only_activated),
         cmocka_unit_test(it_can_be_cancelled_until_the_write_begins),
         cmocka_unit_test(an_image_that_changed_during_the_drain_is_never_written),
+        cmocka_unit_test(what_cannot_be_remembered_is_not_begun),
+        cmocka_unit_test(a_write_that_cannot_be_remembered_is_not_begun),
         cmocka_unit_test(after_the_point_of_no_return_a_cancel_changes_nothing),
         cmocka_unit_test(a_task_that_comes_cancelled_is_not_begun),
         cmocka_unit_test(a_dead_link_after_the_activation_is_a_failure),

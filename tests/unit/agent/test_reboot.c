@@ -241,6 +241,25 @@ static void who_asks_begins_only_what_was_approved(void **state)
     assert_false(reboot_is_approved(&f->reboot, &none));
 }
 
+static void a_reboot_that_cannot_be_remembered_is_not_begun(void **state)
+{
+    struct fixture *f = *state;
+    char path[KEEP_PATH_MAX];
+    struct err err = ERR_INIT;
+    struct reboot_wait wait = waits_for("d1");
+    open_fixture(f, "a", always);
+    assert_true(is_due(f, "d1"));
+    assert_ok(keep_path(f->dir, REBOOT_FILE, path, &err));
+    assert_int_equal(mkdir(path, 0700), 0); /* nothing can be renamed over it */
+    assert_fails(reboot_begin(&f->reboot, &wait, &err), ERR_IO);
+    assert_contains(err.text, REBOOT_FILE);
+    assert_int_equal(reboot_down_ns(&f->reboot), 0);
+    assert_true(is_due(f, "d1")); /* once it can be */
+    assert_int_equal(rmdir(path), 0);
+    begin(f, "d1");
+    assert_false(is_due(f, "d1"));
+}
+
 static void a_broken_file_counts_as_a_reboot(void **state)
 {
     struct fixture *f = *state;
@@ -796,6 +815,7 @@ int main(void)
         TEST(a_day_has_a_limit_of_reboots),
         TEST(a_clock_that_was_set_back_counts_from_now),
         TEST(who_asks_begins_only_what_was_approved),
+        TEST(a_reboot_that_cannot_be_remembered_is_not_begun),
         TEST(a_broken_file_counts_as_a_reboot),
         TEST(an_agent_starts_although_a_broken_file_cannot_be_replaced),
         TEST(what_the_next_load_brings_waits),
