@@ -26,12 +26,13 @@ STATES_HEAD = """
 ## States, and how a change by hand is seen
 
 A state of a node has three values for a knob: `live`, `persisted` (what the system or the device keeps by itself) and `next_boot` (what the next load
-or boot gives). The one in bold is held against the plan. Where there is `live` alone, the last column says why: of such a knob nothing but the
+or boot gives). The one in bold is held against the plan. Where there is `live` alone, the column "what outlives a boot" says why: of such a knob nothing but the
 agent's own last good plan outlives a boot, and the agent sets it again and says how long it was away (`gap`). The column "seen by" is the event that
-begins a look; each minute everything is looked at anyway.
+begins a look; each minute everything is looked at anyway. "Owner" is by what a value is known as ours or as another's, which is never touched; where
+it is empty nothing on the node tells who set a value, and a state says `unknown`.
 
-| knob | states | seen by | what outlives a boot |
-|---|---|---|---|
+| knob | states | seen by | what outlives a boot | owner |
+|---|---|---|---|---|
 """
 ROW = re.compile(r'\{"([a-z]+\.[a-z]+)", (\d+), \w+, KNOB_VIEW_(\w+), DISRUPTION_(\w+),\s*(?:NULL|"[^"]*"),'
                  r'\s*"([^"]*)"\}', re.S)
@@ -39,6 +40,20 @@ FILES = "inotify"
 DRIVER = "nothing: the driver starts with its own values"
 KERNEL = "nothing: the kernel keeps it in memory"
 TIMED = "the timed check alone: the kernel announces no change of it"
+
+# kind -> by what its owner is known; of every kind whose source tells one
+OWNERS = {
+    "host.modparam": "ours: set in stellar.conf",
+    "host.file": "ours by its first line, else another's",
+    "dcb.dcbx": "another's while an agent of DCBX manages the port",
+    "devlink.rate": "ours: nodes named stellar..., leaves in them",
+    "tc.clsact": "ours while it holds no filter but ours",
+    "tc.qdisc": "ours by its handle 5e11:, else another's",
+    "tc.class": "ours: below 5e11:",
+    "tc.red": "ours: below 5e11:",
+    "tc.flower": "ours by its cookie, else another's",
+    "solar.page": "always ours",
+}
 
 # kind -> what begins a look, what outlives a boot
 SEEN = {
@@ -145,7 +160,7 @@ def document(src, rows):
         interface, unit, drivers, job, test = FACTS[name]
         cells = (name, what, interface, unit, disruption, drivers, f"{job}: \"{test}\"")
         lines.append("| " + " | ".join(cells) + " |\n")
-        more.append("| " + " | ".join((name, states(view, source[name]), *SEEN[name])) + " |\n")
+        more.append("| " + " | ".join((name, states(view, source[name]), *SEEN[name], OWNERS.get(name, ""))) + " |\n")
     return HEAD + "".join(lines) + STATES_HEAD + "".join(more)
 
 
@@ -159,6 +174,9 @@ def checks(src, rows):
         sorted(set(names) ^ set(SEEN))
     missing = [n for n in names if n not in programs(src)]
     yield "every kind is programmed by a datapath/knob_*.c", not missing, missing
+    told = [n for n in names if re.search("KNOB_OWNER_(STELLAR|OTHER)", programs(src).get(n, ""))]
+    yield "the owner is told of every kind whose source tells one, and of no other", sorted(told) == sorted(OWNERS), \
+        sorted(set(told) ^ set(OWNERS))
     for path in ("schemas/plan.json", "schemas/state.json"):
         enum = json.dumps(json.loads(text(src, path)))
         missing = [n for n in names if f'"{n}"' not in enum]
