@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "datapath/solar/sim/gate.h"
 #include "datapath/solar/sim/pattern.h"
 
 #define TERA INT64_C(10000000000000) /* of rates and bytes; the parts have narrower limits */
@@ -154,6 +155,15 @@ enum err_code scenario_run(const struct scenario *s, struct netsim_totals *out, 
     return code;
 }
 
+enum err_code scenario_check_gate(const struct scenario *s, struct err *err)
+{
+    const char *why = gate_open(s->params.cc);
+    if (why == NULL)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "%s: law %s is not validated: %s", s->name,
+                   cc_kind_name(s->params.cc), why);
+}
+
 enum err_code scenario_check(const struct scenario *s, const struct netsim_totals *t,
                              struct err *err)
 {
@@ -174,10 +184,14 @@ enum err_code scenario_check(const struct scenario *s, const struct netsim_total
 
 json_t *scenario_result_to_json(const struct scenario *s, const struct netsim_totals *t)
 {
-    return json_pack("{s:s, s:s, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
-                     s->name, "law", cc_kind_name(s->params.cc), "end_ns", (json_int_t)t->end_ns,
-                     "flows", t->flows, "finished", t->finished, "sent", (json_int_t)t->sent,
-                     "resent", (json_int_t)t->resent, "duplicates", (json_int_t)t->duplicates,
-                     "drops", (json_int_t)t->drops, "lost", (json_int_t)t->lost, "marks",
+    const char *law = cc_kind_name(s->params.cc), *why = gate_open(s->params.cc);
+    if (why != NULL)
+        return json_pack("{s:s, s:s, s:b, s:s}", "name", s->name, "law", law, "validated", 0, "why",
+                         why);
+    return json_pack("{s:s, s:s, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
+                     s->name, "law", law, "validated", 1, "end_ns", (json_int_t)t->end_ns, "flows",
+                     t->flows, "finished", t->finished, "sent", (json_int_t)t->sent, "resent",
+                     (json_int_t)t->resent, "duplicates", (json_int_t)t->duplicates, "drops",
+                     (json_int_t)t->drops, "lost", (json_int_t)t->lost, "marks",
                      (json_int_t)t->marks, "events", (json_int_t)t->events);
 }

@@ -51,10 +51,15 @@ ERR_MUST_CHECK enum err_code scenario_from_json(const json_t *document, struct s
 ERR_MUST_CHECK enum err_code scenario_run(const struct scenario *scenario,
                                           struct netsim_totals *out, struct err *err);
 
+/* ERR_UNSUPPORTED = the law's gate is open: its figures are not to be shown. */
+ERR_MUST_CHECK enum err_code scenario_check_gate(const struct scenario *scenario, struct err *err);
+
 /* ERR_CONFLICT = the run did not give what is expected; the text says what. */
 ERR_MUST_CHECK enum err_code scenario_check(const struct scenario *scenario,
                                             const struct netsim_totals *totals, struct err *err);
 
-/* {"name", "end_ns", "flows", "finished", "sent", "resent", ...}; NULL = no memory. */
+/* {"name", "law", "validated": true, "end_ns", "flows", "finished", "sent", "resent", ...}; of a
+ * law whose gate (gate.h) is open {"name", "law", "validated": false, "why"} and no figure. NULL =
+ * no memory. */
 json_t *scenario_result_to_json(const struct scenario *scenario,
                                 const struct netsim_totals *totals);
