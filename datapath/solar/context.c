@@ -122,6 +122,8 @@ static enum err_code start_credit(struct solar_context *context, struct err *err
     if (credit_init(context->credit, pool, c->payload_max, err) != ERR_OK)
         return err->code;
     credit_set_alone(context->credit, keeps);
+    if (c->paths > 1 && pool <= keeps / CREDIT_FIRST_SPRAY)
+        credit_set_first(context->credit, CREDIT_FIRST_SPRAY);
     return ERR_OK;
 }
 

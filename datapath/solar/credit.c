@@ -17,6 +17,7 @@ enum err_code credit_init(struct credit *c, int64_t pool_bytes, int64_t packet_b
                        (long long)pool_bytes, (long long)packet_bytes);
     c->pool_bytes = c->alone_bytes = pool_bytes;
     c->packet_bytes = packet_bytes;
+    c->first_pools = 1;
     c->held_bytes = c->outstanding = c->weight_active = 0;
     c->joined = c->senders = 0;
     c->first = c->last = CREDIT_NONE;
@@ -28,6 +29,12 @@ enum err_code credit_init(struct credit *c, int64_t pool_bytes, int64_t packet_b
 void credit_set_alone(struct credit *c, int64_t bytes)
 {
     c->alone_bytes = bytes > c->pool_bytes ? bytes : c->pool_bytes;
+}
+
+void credit_set_first(struct credit *c, int pools)
+{
+    assert(pools >= 1 && pools <= CREDIT_FIRST_MAX);
+    c->first_pools = pools;
 }
 
 void credit_set_held(struct credit *c, int64_t bytes)
@@ -43,7 +50,10 @@ static bool is_active(const struct credit_sender *s)
 /* What an idle sender may start with. */
 static uint64_t first_credit(const struct credit *c)
 {
-    int64_t part = c->pool_bytes * CREDIT_FIRST_POOLS / (c->joined > 0 ? c->joined : 1);
+    int64_t part = c->pool_bytes * c->first_pools / (c->joined > 0 ? c->joined : 1);
+    part = part < c->pool_bytes ? part : c->pool_bytes;
+    if (c->first_pools > 1) /* parts of packets, which nobody can use, must not fill the pool */
+        part -= part % c->packet_bytes;
     return part >= c->packet_bytes ? (uint64_t)part : 0;
 }
 

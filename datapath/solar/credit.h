@@ -8,11 +8,11 @@
  * bandwidth-delay product): an arriving packet makes room for one grant, which goes to the senders
  * in turn, by weight.
  *
- * One that idles holds a first credit, so that a message can start at once: an equal part of
- * CREDIT_FIRST_POOLS pools for each sender that has joined. Where that is less than a packet it is
- * nothing: many senders announce their demand first (a WIRE_PROBE), which costs a round trip, where
- * all of them beginning at once would cost the whole buffer. (127 senders of a packet each
- * are 3.5 bandwidth-delay products of 100 Gbit/s and 12 us.)
+ * One that idles holds a first credit, so that a message can start at once: an equal part of the
+ * pool (or of several, credit_set_first), of at most one, for each sender that has joined. Where
+ * that is less than a packet it is nothing: many senders announce their demand first (a
+ * WIRE_PROBE), which costs a round trip, where all of them beginning at once would cost the whole
+ * buffer. (127 senders of a packet each are 3.5 bandwidth-delay products of 100 Gbit/s and 12 us.)
  */
 
 #include <stdbool.h>
@@ -22,7 +22,8 @@
 #include "base/err.h"
 
 #define CREDIT_SENDERS_MAX 4096
-#define CREDIT_FIRST_POOLS 1
+#define CREDIT_FIRST_MAX   16
+#define CREDIT_FIRST_SPRAY 2 /* pools, where queue pairs have several paths */
 #define CREDIT_WEIGHT_MAX  10000
 #define CREDIT_NONE        UINT16_MAX
 
@@ -38,6 +39,7 @@ struct credit_sender {
 
 struct credit {
     int64_t pool_bytes, packet_bytes, alone_bytes, held_bytes;
+    int first_pools;
     int64_t outstanding; /* granted to active senders and not arrived */
     int joined;
     int64_t weight_active; /* of those with demand that has not arrived */
@@ -58,6 +60,11 @@ void credit_set_alone(struct credit *c, int64_t bytes);
  * switch, so that senders may have so much more than the pool on their way, up to what one alone
  * may have. 0 at first. */
 void credit_set_held(struct credit *c, int64_t bytes);
+
+/* What all idle senders together may start with, in pools (1 at first, to CREDIT_FIRST_MAX): so
+ * much stands in the last switch where all of them do so at once, and so much less of a round trip
+ * does one wait that starts alone. */
+void credit_set_first(struct credit *c, int pools);
 
 /* A queue pair more; ERR_LIMIT, ERR_INVALID (weight). */
 ERR_MUST_CHECK enum err_code credit_join(struct credit *c, int weight, uint16_t *out_sender,

@@ -19,6 +19,7 @@ void pump_init(struct pump *p, struct track *track, const struct cc *cc, int hea
                        .header_bytes = header_bytes,
                        .credit_bytes = credit_bytes,
                        .burst = 1,
+                       .window_bdps = 1,
                        .path_marks = path_marks};
 }
 
@@ -26,6 +27,12 @@ void pump_set_burst(struct pump *p, int packets)
 {
     assert(packets >= 1);
     p->burst = packets;
+}
+
+void pump_set_window(struct pump *p, double bdps)
+{
+    assert(bdps >= 1);
+    p->window_bdps = bdps;
 }
 
 void pump_set_hold(struct pump *p, int64_t most_ns)
@@ -76,7 +83,8 @@ enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int6
     waiting = waiting == PUMP_EMPTY ? 0 : waiting;
     int64_t flight = p->track->flight_bytes, len = lost != NULL ? lost->len : waiting;
     int64_t train = (int64_t)(p->burst - 1) * p->cc.params.packet_bytes;
-    int64_t window = cc_window_bytes(&p->cc, INT64_MAX) + train + held_bytes(p);
+    double law = (double)cc_window_bytes(&p->cc, INT64_MAX) * p->window_bdps;
+    int64_t window = (int64_t)law + train + held_bytes(p);
     if (flight > 0 && flight + len > window)
         return PUMP_WAIT;
     if (lost == NULL && !track_has_room(p->track))

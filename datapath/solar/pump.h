@@ -43,6 +43,7 @@ struct pump {
     int64_t heard_ns;         /* of credit, or when it was asked for last */
     uint32_t heard_arrived, heard_marked;
     double weight_total;
+    double window_bdps;
     bool path_marks; /* the path has ECN: no marks mean no queue */
 };
 
@@ -58,6 +59,12 @@ void pump_init(struct pump *p, struct track *track, const struct cc *cc, int hea
  * the next burst. Not below 1. */
 #define PUMP_BURST_LEAST 2
 void pump_set_burst(struct pump *p, int packets);
+
+/* On several paths packets overtake each other, and one that waits in a queue keeps no other back:
+ * the window that keeps a line full is longer by what waits. In products of the law's window; 1 at
+ * first, not below. */
+#define PUMP_SPRAY_BDPS 1.5
+void pump_set_window(struct pump *p, double bdps);
 
 /* What a receiver holds has left the network: the window is longer by what the rate carries in the
  * longest hold of late, of which at most so much counts (0 at first). The credit still bounds it.

@@ -228,6 +228,14 @@ void solar_qp_free(struct solar_qp *qp)
 
 /* Opening ------------------------------------------------------------------------------------- */
 
+/* Another one for each connection, which both ends have seen. */
+static uint64_t order_of(const struct solar_qp *qp)
+{
+    uint64_t seed;
+    memcpy(&seed, qp->hello.nonce_initiator, sizeof(seed));
+    return seed;
+}
+
 static enum err_code open_parts(struct solar_qp *qp, uint64_t credit_bytes, struct err *err)
 {
     const struct solar_config *config = &qp->context->config;
@@ -252,10 +260,13 @@ static enum err_code open_parts(struct solar_qp *qp, uint64_t credit_bytes, stru
     if (code != ERR_OK)
         return code;
     track_set_burst(&qp->track, qp->burst);
+    track_set_order(&qp->track, order_of(qp));
     track_set_patience(&qp->track, TRACK_TIMEOUT_MAX_NS);
     pump_init(&qp->pump, &qp->track, &cc, head, credit_bytes, false);
     pump_set_burst(&qp->pump, qp->burst);
     pump_set_hold(&qp->pump, HOLD_MAX_NS);
+    if (config->paths > 1)
+        pump_set_window(&qp->pump, PUMP_SPRAY_BDPS);
     qp->window = (struct wire_window){.next = 0};
     return ERR_OK;
 }

@@ -27,6 +27,7 @@ enum err_code track_init(struct track *t, struct track_packet *slots, size_t slo
                         .lost_first = TRACK_NONE,
                         .lost_last = TRACK_NONE,
                         .paths = paths,
+                        .stride = 1,
                         .burst = 1,
                         .timeout_min_ns = timeout_min_ns,
                         .patience_ns = timeout_min_ns};
@@ -96,6 +97,24 @@ void track_set_patience(struct track *t, int64_t patience_ns)
     t->patience_ns = patience_ns;
 }
 
+static int common(int a, int b)
+{
+    while (b != 0) {
+        int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+void track_set_order(struct track *t, uint64_t seed)
+{
+    seed = (seed ^ seed >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+    t->stride = 1 + (int)((seed >> 33) % (uint64_t)t->paths);
+    while (common(t->stride, t->paths) != 1)
+        t->stride++;
+}
+
 void track_set_burst(struct track *t, int packets)
 {
     assert(packets >= 1);
@@ -114,13 +133,13 @@ uint8_t track_next_path(struct track *t, int64_t now_ns)
     if (++t->run < t->burst && may_take(t, t->turn, now_ns))
         return (uint8_t)t->turn;
     t->run = 0;
-    int next = (t->turn + 1) % t->paths, chosen = next;
+    int next = (t->turn + t->stride) % t->paths, chosen = next;
     for (int i = 0; i < t->paths; i++) {
         if (may_take(t, next, now_ns)) {
             chosen = next;
             break;
         }
-        next = (next + 1) % t->paths;
+        next = (next + t->stride) % t->paths;
     }
     t->turn = chosen;
     return (uint8_t)chosen;

@@ -75,7 +75,7 @@ struct track {
     uint64_t una, next;   /* all before una are acknowledged; next is not sent yet */
     int64_t flight_bytes; /* payload in the network, as far as is known */
     uint16_t lost_first, lost_last;
-    int paths, turn;
+    int paths, turn, stride;
     int burst, run;  /* packets in a row on one path; how many the one in turn has had */
     int64_t srtt_ns; /* without the receiver's hold; 0: no sample yet */
     int64_t wait_ns, waitvar_ns; /* with it: what timers go by, as it may hold the next one too */
@@ -110,6 +110,10 @@ ERR_MUST_CHECK enum err_code track_init(struct track *t, struct track_packet *sl
  * it is asked already before the first sample. The least timeout at first, which changes nothing.
  */
 void track_set_patience(struct track *t, int64_t patience_ns);
+/* In which order paths take their turns: by one (at first), or by a step that follows from `seed`
+ * and has nothing in common with their number. Senders whose orders differ meet at a link now and
+ * then; those with the same order, that began together, meet at each one. */
+void track_set_order(struct track *t, uint64_t seed);
 /* So many packets in a row take one path (1 at first): they leave as one burst. Not below 1. */
 void track_set_burst(struct track *t, int packets);
 

@@ -52,7 +52,8 @@ enum err_code netfab_init(struct netfab *f, const struct netfab_params *params, 
                          .hosts = params->leaves * params->hosts_per_leaf,
                          .packets_free = NETFAB_NONE,
                          .heap = heap,
-                         .dice = seed};
+                         .dice = seed,
+                         .seed = seed};
     f->ports_count = 2 * f->hosts + 2 * params->leaves * params->spines;
     f->ports = calloc((size_t)f->ports_count, sizeof(*f->ports));
     if (f->ports == NULL)
@@ -203,7 +204,7 @@ bool netfab_host_is_idle(const struct netfab *f, int host)
 /* The same for a path of a flow, different for its paths as far as there are spines. */
 static int spine_of(const struct netfab *f, const struct netfab_packet *packet)
 {
-    uint64_t hash = (uint64_t)packet->flow * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (packet->flow ^ f->seed << 32) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
     return (int)(((hash >> 33) + packet->wire.path) % (uint64_t)f->params.spines);
 }

@@ -7,8 +7,8 @@
  *
  * Control packets (acknowledgements, credit, probes) have a queue of their own at each port, served
  * first, as fabrics have a class for them. A full queue drops what comes; nothing is paused or
- * trimmed. Which spine a packet takes follows from its flow and its path number alone, so a path
- * keeps its order: one path a flow is ECMP, several are spraying.
+ * trimmed. Which spine a packet takes follows from its flow, its path number and the seed alone, so
+ * a path keeps its order: one path a flow is ECMP, several are spraying.
  */
 
 #include <stdbool.h>
@@ -62,7 +62,7 @@ struct netfab {
     struct netfab_packet *packets;
     uint32_t packets_room, packets_free;
     struct heap *heap; /* borrowed */
-    uint64_t dice;
+    uint64_t dice, seed;
     uint64_t drops, marks, lost; /* of all ports; lost = random ones */
     bool failed;                 /* no memory, or NETFAB_PACKETS_MAX. Sticky. */
 };

@@ -140,9 +140,14 @@ static enum err_code make_receiver(struct netsim *sim, int src, int host, struct
     h->flow_of_sender = calloc(CREDIT_SENDERS_MAX, sizeof(*h->flow_of_sender));
     if (h->credit == NULL || h->flow_of_sender == NULL)
         return err_nomem(err);
-    int64_t pool = netsim_bdp_bytes(sim, src, host) +
-                   (int64_t)sim->params.ack_every * sim->params.payload_bytes;
-    return credit_init(h->credit, pool, sim->params.payload_bytes, err);
+    int64_t bdp = netsim_bdp_bytes(sim, src, host);
+    int64_t more = (int64_t)sim->params.ack_every * sim->params.payload_bytes;
+    enum err_code code = credit_init(h->credit, bdp + more, sim->params.payload_bytes, err);
+    if (code == ERR_OK && sim->params.paths > 1) {
+        credit_set_alone(h->credit, (int64_t)((double)bdp * PUMP_SPRAY_BDPS) + more);
+        credit_set_first(h->credit, CREDIT_FIRST_SPRAY);
+    }
+    return code;
 }
 
 static enum err_code check_flow(const struct netsim *sim, const struct netsim_flow_params *p,

@@ -140,8 +140,9 @@ static void wake(struct netsim *sim, uint32_t index)
     netsim_kick(sim, flow->params.src);
 }
 
-static enum err_code start_transport(struct netsim *sim, struct netsim_flow *flow)
+static enum err_code start_transport(struct netsim *sim, uint32_t index)
 {
+    struct netsim_flow *flow = sim->flows[index];
     const struct netsim_params *sp = &sim->params;
     int src = flow->params.src, dst = flow->params.dst;
     int64_t rtt_ns = netsim_base_rtt_ns(sim, src, dst);
@@ -168,6 +169,10 @@ static enum err_code start_transport(struct netsim *sim, struct netsim_flow *flo
         code = place_init(&flow->place, flow->place_slots, slots, sp->ack_every, sim->err);
     uint64_t credit = sp->credit ? credit_sum(sim->hosts[dst].credit, flow->sender) : UINT64_MAX;
     pump_init(&flow->pump, &flow->track, &cc, sp->header_bytes, credit, sp->ecn);
+    if (code == ERR_OK && sp->paths > 1) {
+        track_set_order(&flow->track, (uint64_t)index ^ sp->seed << 32);
+        pump_set_window(&flow->pump, PUMP_SPRAY_BDPS);
+    }
     flow->ack_wait_ns = rtt_ns / ACK_PARTS;
     return code;
 }
@@ -175,7 +180,7 @@ static enum err_code start_transport(struct netsim *sim, struct netsim_flow *flo
 static void start(struct netsim *sim, uint32_t index)
 {
     struct netsim_flow *flow = sim->flows[index];
-    enum err_code code = start_transport(sim, flow);
+    enum err_code code = start_transport(sim, index);
     /* One byte more than the message: the entry stays until all is acknowledged. */
     if (code == ERR_OK)
         code =

@@ -114,6 +114,20 @@ static void many_senders_announce_first(void **state)
     assert_int_equal(credit_sum(&c, more), 10 * PACKET);
 }
 
+static void several_pools_start_many_sooner(void **state)
+{
+    (void)state;
+    start();
+    credit_set_first(&c, 3);
+    uint16_t first = join(1);
+    assert_int_equal(credit_sum(&c, first), POOL); /* never more than one */
+    for (int i = 1; i < 120; i++)
+        join(1);
+    assert_int_equal(credit_sum(&c, first), PACKET);
+    join(1);
+    assert_int_equal(credit_sum(&c, first), 0);
+}
+
 static void what_is_outstanding_never_exceeds_the_pool(void **state)
 {
     (void)state;
@@ -297,6 +311,16 @@ static void a_pump_sends_no_more_than_the_product(void **state)
     assert_int_equal(track.flight_bytes, (150000 + 4160) / PACKET * PACKET);
 }
 
+static void a_pump_that_sprays_sends_what_waits_in_queues_too(void **state)
+{
+    (void)state;
+    start_pump(UINT64_MAX);
+    pump_set_window(&pump, PUMP_SPRAY_BDPS);
+    for (int64_t now_ns = 0; now_ns < 100000; now_ns += 10)
+        send_all(now_ns);
+    assert_int_equal(track.flight_bytes, (150000 + 4160) * 3 / 2 / PACKET * PACKET);
+}
+
 static void a_pump_without_credit_probes_and_again(void **state)
 {
     (void)state;
@@ -457,6 +481,7 @@ int main(void)
         cmocka_unit_test(one_that_sends_alone_may_fill_the_receivers_socket),
         cmocka_unit_test(what_waits_in_the_receivers_socket_waits_in_no_switch),
         cmocka_unit_test(many_senders_announce_first),
+        cmocka_unit_test(several_pools_start_many_sooner),
         cmocka_unit_test(what_is_outstanding_never_exceeds_the_pool),
         cmocka_unit_test(grants_follow_the_weights),
         cmocka_unit_test(one_that_lies_gains_nothing),
@@ -465,6 +490,7 @@ int main(void)
         cmocka_unit_test(limits_are_told),
         cmocka_unit_test(a_pump_sends_no_more_than_credit),
         cmocka_unit_test(a_pump_sends_no_more_than_the_product),
+        cmocka_unit_test(a_pump_that_sprays_sends_what_waits_in_queues_too),
         cmocka_unit_test(a_pump_without_credit_probes_and_again),
         cmocka_unit_test(a_pump_paces),
         cmocka_unit_test(a_burst_leaves_whole_and_is_paced),

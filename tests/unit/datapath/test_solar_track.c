@@ -353,6 +353,26 @@ static void a_burst_takes_one_path(void **state)
     assert_int_not_equal(track_next_path(&t, 0), paths[11]);
 }
 
+/* Each order visits all paths before one again, also those that go around a bad one. */
+static void each_order_visits_all_paths(void **state)
+{
+    (void)state;
+    static struct track_packet few[TRACK_SLOTS_MIN];
+    int orders = 0;
+    for (int paths = 1; paths <= TRACK_PATHS_MAX; paths++)
+        for (uint64_t seed = 0, before = 0; seed < 20; seed++) {
+            uint64_t seen = 0;
+            assert_ok(track_init(&t, few, TRACK_SLOTS_MIN, paths, 1000000, &err));
+            track_set_order(&t, seed);
+            for (int i = 0; i < paths; i++)
+                seen |= UINT64_C(1) << track_next_path(&t, 0);
+            assert_true(seen == (paths == 64 ? UINT64_MAX : (UINT64_C(1) << paths) - 1));
+            orders += seed > 0 && before != (uint64_t)t.stride;
+            before = (uint64_t)t.stride;
+        }
+    assert_true(orders > TRACK_PATHS_MAX); /* not the same for all */
+}
+
 static void the_window_of_slots_is_finite(void **state)
 {
     (void)state;
@@ -841,6 +861,7 @@ int main(void)
         cmocka_unit_test(timers_go_by_the_receivers_hold_too),
         cmocka_unit_test(a_probe_is_answered_with_its_own_ticks),
         cmocka_unit_test(a_burst_takes_one_path),
+        cmocka_unit_test(each_order_visits_all_paths),
         cmocka_unit_test(the_window_of_slots_is_finite),
         cmocka_unit_test(acknowledgements_of_what_was_never_sent_are_refused),
         cmocka_unit_test(any_acknowledgement_leaves_the_books_right),
