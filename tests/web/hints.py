@@ -8,7 +8,8 @@ import os
 import re
 import sys
 
-DOCUMENTS = ("policy.json", "fabric.json", "campaign.json", "verification.json")  # what SchemaForm shows
+DOCUMENTS = ("policy.json", "fabric.json", "campaign.json", "verification.json",
+             "placement.json")  # what SchemaForm shows
 VALUES = ("examples", "default", "const", "enum")
 
 

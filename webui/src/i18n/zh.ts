@@ -242,7 +242,7 @@ export const zh: Table = {
   "tenant.new": "新租户",
   "tenant.jobs": "作业数上限",
   "tenant.guarantee": "保证带宽上限",
-  "tenant.goneText": "其策略、部署、用户和令牌将一并删除，节点上的相应规划也会移除。",
+  "tenant.goneText": "其策略、放置、用户和令牌将一并删除，节点上的相应规划也会移除。",
   "user.new": "新用户",
   "user.nameHint": "租户用户的格式为 名称@租户",
   "user.goneText": "该用户的会话和令牌将立即失效。",

@@ -1,17 +1,17 @@
 /** Rules in Chinese, by id: what was found, and what to do. doc/rules.md and doc/health.md have them; tests/web/texts.py holds this complete. */
 export const rulesZh: Record<string, readonly [string, string?]> = {
-  // 策略、布置与网络配置
-  "guarantee-sum": ["端口上各作业的保证带宽之和超出可分配的份额", "降低保证带宽，或把作业布置到其他节点"],
+  // 策略、放置与网络配置
+  "guarantee-sum": ["端口上各作业的保证带宽之和超出可分配的份额", "降低保证带宽，或把作业放置到其他节点"],
   "limit-below-guarantee": ["带宽上限低于保证带宽，作业永远得不到所承诺的带宽", "提高上限或降低保证"],
-  "bw-limit-floor": ["带宽上限不足作业需求的 70 %，发送方会相互压制", "提高 bw_limit，或把作业布置到其他位置"],
+  "bw-limit-floor": ["带宽上限不足作业需求的 70 %，发送方会相互压制", "提高 bw_limit，或把作业放置到其他位置"],
   "priority-range": ["优先级不是网络配置中列出的 0 至 7 之一", "选用网络配置中的优先级"],
   "lossless-set": ["无损优先级过多，或 CNP 的优先级被设为无损", "减少无损优先级；CNP 使用有损优先级"],
   "dscp-conflict": ["一个 DSCP 对应了不止一个优先级，或与端口的信任表不符", "让每个 DSCP 只对应一个优先级"],
   "strict-needs-limit": ["严格优先级的类没有带宽上限，繁忙时会饿死其他流量", "为该类设置上限"],
   "port-capacity": ["速率高于端口速度、低于网卡限速的最小步长，或端口速度未知", "按端口速度调整速率"],
   "knob-unsupported": ["端口无法落实所要求的保证、上限或无损，或流表空间不足", "更换节点或网卡，或放宽要求"],
-  "tenant-quota": ["超出租户的配额：作业数、布置数或保证带宽之和", "删除作业、降低保证，或提高配额"],
-  "selector-empty": ["布置没有选中任何端口", "检查标签的拼写"],
+  "tenant-quota": ["超出租户的配额：作业数、放置数或保证带宽之和", "删除作业、降低保证，或提高配额"],
+  "selector-empty": ["放置没有选中任何端口", "检查标签的拼写"],
   "selector-overlap": ["同一端口上有两个作业匹配相同的流", "让各作业的匹配条件互不重叠"],
   "solar-stability": ["Solar-CC 的参数不在稳定范围内", "eta 须大于 0 且不超过 1，beta 须大于 0 且不超过 0.5"],
   "dcbx-conflict": ["另有 DCBX 代理管理该端口，双方会互相撤销设置", "关闭 lldpad 或网卡固件中的 DCBX"],
@@ -22,7 +22,7 @@ export const rulesZh: Record<string, readonly [string, string?]> = {
   import: ["归档中的某一部分不能原样保存"],
   parameter: ["查询参数无效"],
   // 硬件
-  "compat-firmware": ["Solar-NIC 200G 的固件应为 2.1.8 或更新", "把映像放入固件目录，在维护窗口内刷写"],
+  "compat-firmware": ["Solar-NIC 200G 的固件应为 2.1.8 或更新", "把镜像放入固件目录，在维护窗口内刷写"],
   "compat-pcie": ["RDMA 网卡应以 PCIe Gen4 x16 或更高、并以该卡的全部宽度和速度运行", "重新插卡，检查转接卡、插槽宽度及 BIOS 中的插槽速度"],
   "compat-gpu-model": ["GPU 应为 80 GB 的 A100", "确认型号，或更换 GPU"],
   "compat-gpu-nvlink": ["GPU 的全部 NVLink 合计应为 600 GB/s", "检查 NVLink 的状态与桥接"],
@@ -31,7 +31,7 @@ export const rulesZh: Record<string, readonly [string, string?]> = {
   "compat-switch-pfc": ["交换机应支持按优先级流控（PFC）", "启用 PFC，或更换交换机"],
   "compat-switch-ecn": ["交换机应支持 ECN 标记", "启用 ECN，或更换交换机"],
   "marking-chain": ["有标记未按计划经过端口", "在节点的标记链中查看是哪一跳"],
-  "firmware-minimum": ["固件低于网络配置要求的最低版本", "用固件活动把网卡升级到较新的版本"],
+  "firmware-minimum": ["固件低于网络配置要求的最低版本", "用升级活动把网卡升级到较新的版本"],
   // 端口与链路
   "fcs-errors": ["收到校验错误的帧", "清洁或更换线缆和两端的收发器，再看是否继续增长"],
   "symbol-errors": ["链路收到不存在的符号", "清洁或更换线缆和两端的收发器，再看是否继续增长"],
@@ -64,7 +64,7 @@ export const rulesZh: Record<string, readonly [string, string?]> = {
   "pcie-uncorrected": ["PCIe 链路出现不可纠正的错误", "将节点移出服务，重新插卡或更换"],
   "pcie-signal": ["PCIe 链路的信号有错误", "看计数是否继续增长；若是，重新插卡或更换转接卡"],
   "firmware-staged": ["已写入的固件尚未运行", "复位设备（mlxfwreset、devlink dev reload）或重启节点"],
-  "firmware-drift": ["该卡的固件与同型号多数卡不同", "用固件活动把该卡升级到与其他卡相同的版本"],
+  "firmware-drift": ["该卡的固件与同型号多数卡不同", "用升级活动把该卡升级到与其他卡相同的版本"],
   "irq-one-cpu": ["一个 CPU 承担了网卡的大部分中断", "把中断分散到网卡所在 NUMA 节点的各 CPU"],
   "thp-on": ["透明大页对所有进程启用", "用网络配置把 host.thp 设为 never"],
   "memlock-low": ["进程可锁定的内存太少，无法注册", "为启动作业的服务设置 LimitMEMLOCK=infinity"],
