@@ -11,7 +11,7 @@ globalThis.ResizeObserver ??= class {
   disconnect() {}
 };
 
-const wish: Wish = { who: "all", selector: "", nodes: [], waves: "", confirm: "", timeout: "", soak: "", message: "" };
+const wish: Wish = { who: "all", selector: "", nodes: [], waves: "", confirm: "", timeout: "", soak: "", message: "", verify: [], verifyUnknown: false };
 
 describe("waves", () => {
   it("are numbers or shares, in order", () => {
@@ -36,6 +36,8 @@ describe("selectors", () => {
 describe("the request of a rollout", () => {
   it("leaves to the policy what nobody wrote", () => {
     expect(requestOf(wish)).toEqual({ body: { all: true } });
+    expect(requestOf({ ...wish, verifyUnknown: true })).toEqual({ body: { all: true } });
+    expect(requestOf({ ...wish, verify: ["mesh", "send_lat"], verifyUnknown: true })).toEqual({ body: { all: true, verify: { kinds: ["mesh", "send_lat"], unknown: "pass" } } });
     expect(requestOf({ ...wish, who: "nodes", nodes: ["n1"], waves: "1", confirm: "manual", soak: "0s", timeout: "60s", message: "m" })).toEqual({
       body: { nodes: ["n1"], waves: [{ count: 1 }], confirm: "manual", soak: "0s", confirm_timeout: "60s", message: "m" },
     });

@@ -1,5 +1,6 @@
 /** What a person writes of a rollout, as the request that the server takes. */
 import type { Schemas } from "../api/client";
+import type { Kind } from "./verification";
 
 export const WAVES_MAX = 16;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/;
@@ -42,6 +43,10 @@ export interface Wish {
   timeout: string;
   soak: string;
   message: string;
+  /** What is measured between the nodes of each wave; none = they are not verified. */
+  verify: readonly Kind[];
+  /** What cannot be measured does not stop the wave. */
+  verifyUnknown: boolean;
 }
 
 /** The request, or which member of the wish cannot be read. What is empty is the policy's. */
@@ -58,6 +63,7 @@ export function requestOf(wish: Wish): { body: Schemas["RolloutRequest"] } | { w
     ...(wish.confirm === "" ? {} : { confirm: wish.confirm }),
     ...(wish.timeout === "" ? {} : { confirm_timeout: wish.timeout }),
     ...(wish.soak === "" ? {} : { soak: wish.soak }),
+    ...(wish.verify.length === 0 ? {} : { verify: { kinds: [...wish.verify], ...(wish.verifyUnknown ? { unknown: "pass" as const } : {}) } }),
     ...(wish.message === "" ? {} : { message: wish.message }),
   };
   return { body: body as Schemas["RolloutRequest"] };
