@@ -28,6 +28,7 @@ export const screens: readonly Screen[] = [
   { path: "/tenants", title: "nav.tenants", roles: STAFF, menu: true, load: () => of(import("./screens/Tenants.svelte")) },
   { path: "/tenants/{tenant}", title: "nav.tenants", under: "/tenants", load: () => of(import("./screens/TenantHome.svelte")) },
   { path: "/tenants/{tenant}/jobs/{job}", title: "nav.jobs", under: "/tenants", load: () => of(import("./screens/JobDetail.svelte")) },
+  { path: "/tenants/{tenant}/jobs/{job}/placement", title: "placement.edit", under: "/tenants", load: () => of(import("./screens/Placement.svelte")) },
   { path: "/tenants/{tenant}/policy", title: "nav.policy", under: "/tenants", load: () => of(import("./screens/Policy.svelte")) },
   { path: "/tenants/{tenant}/report", title: "nav.report", under: "/tenants", load: () => of(import("./screens/TenantReport.svelte")) },
   { path: "/incidents", title: "nav.incidents", menu: true, load: () => of(import("./screens/Incidents.svelte")) },

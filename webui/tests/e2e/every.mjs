@@ -134,6 +134,18 @@ try {
         noFaults(page);
       });
   }
+  if (AS === "admin") {
+    // An agent tells what its node is a minute after a plan, at the latest.
+    await test("the knobs of a node in sync stand there, each with its three states and its owner", async () => {
+      await until(async () => (await call("GET", "/v1/nodes/n1/state")).status === 200, "the state of n1");
+      await page.goto(`${url}/nodes/n1?tab=knobs`);
+      const row = page.getByRole("row", { name: /link\.mtu/ }).first();
+      await row.waitFor();
+      equal((await page.getByRole("columnheader").allInnerTexts()).map((text) => text.trim()).filter((text) => ["Live", "Persisted", "Next boot", "Owner"].includes(text)), ["Live", "Persisted", "Next boot", "Owner"], "states and owner");
+      equal(/4200/.test(await row.innerText()), true, await row.innerText());
+    });
+    await look(page, "nodes-node-knobs-told", ["en", "zh"]);
+  }
   await test("a path of no screen says so", async () => {
     await page.goto(`${url}/no/such`);
     await page.getByText("There is no such page.").waitFor();
