@@ -257,6 +257,9 @@ static const char *hint_of(const struct context *context, const struct reply *re
     if (err->code == ERR_UNAVAILABLE && strncasecmp(context->server, "http://", 7) == 0 &&
         (strstr(err->text, "connect") != NULL || strstr(err->text, "Empty reply") != NULL))
         return "is the server running there, and without TLS? else --server https://HOST:PORT";
+    if (err->code == ERR_UNAVAILABLE && strncasecmp(context->server, "https://", 8) == 0 &&
+        strstr(err->text, "unexpected TLS packet") != NULL)
+        return "does the server there go without TLS? then --server http://HOST:PORT";
     if (err->code == ERR_OK && reply->answer.status == 401 && context->token == NULL)
         return "stellarctl login -u NAME, or --token-file FILE: the first one is in the server's "
                "DATA/admin.token";

@@ -621,6 +621,8 @@ def answers_go_to_files(tap, server):
         tap.ok(answer.returncode == USAGE and "was not written whole" in answer.stderr,
                "a device that takes nothing is told", answer)
         tap.ok(stat.S_ISCHR(os.stat(device).st_mode), "and stays what it is")
+    plain = ctl("whoami", "--server", f"https://127.0.0.1:{server.port}")
+    tap.ok(plain.returncode == UNREACHABLE and "without TLS" in plain.stderr, "TLS with who speaks none has a hint", plain)
     full = subprocess.run(f"{ctl.program} api openapi >/dev/full", shell=True, env=ctl.env,
                           capture_output=True, text=True, timeout=60)
     tap.equal(full.returncode, USAGE, "output that cannot be written is no success")
