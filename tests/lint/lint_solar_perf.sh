@@ -93,16 +93,17 @@ refuses "a size above the limit is refused" 2 "67108864" --size 67108865 send_la
 refuses "more senders than the limit are refused" 2 "1 to 32" --senders 33 incast
 refuses "as many as the limit are not" 0 "Usage" --senders 32 --help
 refuses "an unknown policy is refused" 2 "none, weight or limit" --policy fair tenants
-refuses "all-reduce over TCP is refused" 1 "leave --tcp out" --tcp allreduce
+refuses "all-reduce over TCP is refused" 2 "leave --tcp out" --tcp allreduce
 refuses "halving needs a power of two" 1 "2, 4, 8" --senders 6 allreduce
 refuses "one process reduces nothing" 1 "at least 2" --senders 1 --ring allreduce
-refuses "a server without a key is refused" 1 "key-file" --serve
+refuses "a client without a port is refused" 2 "needs --port" --connect 127.0.0.1 --key-file "$tmp/short" send_lat
+refuses "a server without a key is refused" 2 "key-file" --serve
 echo 12 >"$tmp/short"
 refuses "a key that is too short is refused" 1 "64 hexadecimal" --serve --key-file "$tmp/short"
 
-refuses "a folder of an agent needs a job" 1 "--label" --control "$tmp" write_bw
-refuses "a job needs a folder of an agent" 1 "--control" --label 7 write_bw
-refuses "a job's key is the agent's" 1 "no --key-file" --control "$tmp" --label 7 --key-file "$tmp/short" write_bw
+refuses "a folder of an agent needs a job" 2 "--label" --control "$tmp" write_bw
+refuses "a job needs a folder of an agent" 2 "--control" --label 7 write_bw
+refuses "a job's key is the agent's" 2 "no --key-file" --control "$tmp" --label 7 --key-file "$tmp/short" write_bw
 refuses "without the agent's key nothing opens" 1 "jobs/7" --control "$tmp" --label 7 --time 50 --rounds 1 write_bw
 mkdir -p "$tmp/jobs/7" && chmod 700 "$tmp/jobs/7" && (umask 027 && {
     echo 'stellar-keys 1'
@@ -128,7 +129,7 @@ timeout 60 "$perf" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" --ti
     sed 's/^/# /' "$tmp/out" "$tmp/server"
     say "not ok" "a server of its own serves who has its key"
 }
-refuses "all-reduce between hosts is refused" 1 "of this host" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" allreduce
+refuses "all-reduce between hosts is refused" 2 "of this host" --connect 127.0.0.1 --port "$port" --key-file "$tmp/key" allreduce
 refuses "who has another key is not answered" 1 "does not answer" --connect 127.0.0.1 --port "$port" \
     --key-file "$tmp/other" --time 50 --rounds 1 write_bw
 refuses "a client has an address of its own, not the server's" 1 "203.0.113.9" --connect 127.0.0.1 \

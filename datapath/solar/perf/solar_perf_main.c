@@ -169,20 +169,37 @@ static void print_help(FILE *out)
     fputs("Exit status: 0 measured, 1 failed, 2 usage.\n", out);
 }
 
-static enum err_code read_key(struct settings *s, struct err *err)
+/* Options that do not go together: wrong usage, before anything is done. */
+static enum err_code check_together(const struct settings *s, struct err *err)
 {
-    if (s->perf.control != NULL)
-        return s->key_file == NULL && s->perf.label != 0
-                   ? ERR_OK
-                   : err_set(err, ERR_INVALID,
-                             "--control needs the --label of a job, whose key is the agent's: no "
-                             "--key-file");
-    if (s->perf.label != 0)
+    const struct perf_options *o = &s->perf;
+    bool reduce = !s->serve && o->test == PERF_ALLREDUCE;
+    if (reduce && o->tcp)
+        return err_set(err, ERR_UNSUPPORTED, "allreduce is not measured over TCP: leave --tcp out");
+    if (reduce && (s->connect != NULL || o->control != NULL))
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "allreduce is measured between processes of this host, without --connect and "
+            "--control");
+    if (o->control != NULL && (s->key_file != NULL || o->label == 0))
+        return err_set(err, ERR_INVALID,
+                       "--control needs the --label of a job, whose key is the agent's: no "
+                       "--key-file");
+    if (o->control == NULL && o->label != 0)
         return err_set(err, ERR_INVALID, "--label is of a job of --control");
-    if (s->key_file == NULL && (s->serve || s->connect != NULL))
+    if (o->control == NULL && s->key_file == NULL && (s->serve || s->connect != NULL))
         return err_set(err, ERR_INVALID,
                        "both hosts need the same key: make a file of 64 hexadecimal digits and "
                        "name it with --key-file");
+    if (!s->serve && s->connect != NULL && o->port == 0)
+        return err_set(err, ERR_INVALID, "--connect needs --port");
+    return ERR_OK;
+}
+
+static enum err_code read_key(struct settings *s, struct err *err)
+{
+    if (s->perf.control != NULL)
+        return ERR_OK; /* the agent's */
     if (s->key_file == NULL)
         return getrandom(s->perf.key, SOLAR_KEY_SIZE, 0) == SOLAR_KEY_SIZE
                    ? ERR_OK
@@ -256,8 +273,6 @@ static enum err_code measure_here(struct perf_options *o, struct err *err)
 static enum err_code run(struct settings *s, struct err *err)
 {
     struct perf_options *o = &s->perf;
-    if (!s->serve && o->tcp && o->test == PERF_ALLREDUCE)
-        return err_set(err, ERR_UNSUPPORTED, "allreduce is not measured over TCP: leave --tcp out");
     if (read_key(s, err) != ERR_OK)
         return err->code;
     if (s->serve) {
@@ -268,15 +283,9 @@ static enum err_code run(struct settings *s, struct err *err)
         return perf_server_run(server, err);
     }
     if (o->test == PERF_ALLREDUCE) /* has no server: all of its processes are alike */
-        return s->connect == NULL && o->control == NULL
-                   ? measure(o, err)
-                   : err_set(err, ERR_UNSUPPORTED,
-                             "allreduce is measured between processes of this host, without "
-                             "--connect and --control");
+        return measure(o, err);
     if (s->connect == NULL)
         return measure_here(o, err);
-    if (o->port == 0)
-        return err_set(err, ERR_INVALID, "--connect needs --port");
     o->peer = s->connect;
     return measure(o, err);
 }
@@ -323,12 +332,15 @@ int main(int argc, char **argv)
             printf("solar-perf %s\n", solar_version());
         return 0;
     }
-    if (code != ERR_OK || (!has_test && !(s.serve && argc == rest))) {
-        fprintf(stderr, "solar-perf: %s\n",
-                code != ERR_OK ? err.text
-                               : "name one test: send_lat, write_bw, read_bw, cpu, incast, "
-                                 "tenants or allreduce");
-        print_help(stderr);
+    if (code == ERR_OK && !has_test && !(s.serve && argc == rest))
+        code = err_set(
+            &err, ERR_INVALID,
+            "name one test: send_lat, write_bw, read_bw, cpu, incast, tenants or allreduce");
+    if (code == ERR_OK)
+        code = check_together(&s, &err);
+    if (code != ERR_OK) {
+        fprintf(stderr, "solar-perf: %s\nsolar-perf --help lists tests and options.\n", err.text);
+        options_release(&options);
         return 2;
     }
     if (s.perf.size_bytes == 0)

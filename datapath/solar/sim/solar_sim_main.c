@@ -46,6 +46,8 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc < 2 || argv[1][0] == '-') {
+        if (argc > 1)
+            fprintf(stderr, "solar-sim: there is no option %s\n", argv[1]);
         fputs(usage, stderr);
         return 2;
     }
