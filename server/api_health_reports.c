@@ -99,14 +99,26 @@ static bool read_id(struct request *request, int64_t *out)
     return false;
 }
 
+/* What is asked for by name is one of the two; Accept-Language may be anything. */
+static bool check_language(struct request *request, const char *language)
+{
+    if (language == NULL || strcmp(language, "en") == 0 || strcmp(language, "zh") == 0)
+        return true;
+    request_reply_problem(request, 400, "invalid-parameter", NULL, NULL,
+                          "lang: en or zh is wanted");
+    return false;
+}
+
 static void start_look(struct request *request, int64_t id, const char *tenant)
 {
     struct app *app = request_app(request);
     struct err err = ERR_INIT;
+    const char *language = request_query(request, "lang");
+    if (!check_language(request, language))
+        return;
     struct report_look *look = api_alloc(request, sizeof(*look));
     if (look == NULL)
         return;
-    const char *language = request_query(request, "lang");
     look->request = request;
     look->id = id;
     text_copy(look->tenant, sizeof(look->tenant), tenant);

@@ -38,6 +38,7 @@ def the_report_of_now(tap, server):
         text = page.body.decode()
         tap.ok(f'<html lang="{lang}">' in text and title in text, f"{query} {accept}: a page in {lang}", page)
         tap.ok("<script" not in text and "http" not in text, "with nothing from elsewhere", page)
+    tap.status(server.get(f"{URL}/current?lang=de"), 400, "a language that there is not")
     tap.status(server.get(f"{URL}/7"), 404, "a number that is none")
     tap.status(server.get(f"{URL}/today"), 404, "a name that is none")
     tap.status(now(server, token=server.token("tenant-admin", "a")["token"]), 403, "a tenant has no fleet")
