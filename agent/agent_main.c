@@ -320,6 +320,7 @@ static enum err_code run(const struct agent_options *options, struct err *err)
         .state_dir = options->state_dir,
         .boot_id = boot_id,
         .clock = clock_system(),
+        .check_ns = options->sim_check_ns,
     };
     code = agent_new(loop, &config, dp, link, &agent, err);
     if (code != ERR_OK)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "agent/collect.h"
 #include "agent/exporter.h"
 #include "base/duration.h"
@@ -63,6 +64,15 @@ static enum err_code set_provider(void *target, const char *value, struct err *e
     return err_set(err, ERR_INVALID, "'%s' is neither linux nor sim", value);
 }
 
+static enum err_code set_span(const char *value, int64_t max_ns, const char *wanted, int64_t *out,
+                              struct err *err)
+{
+    if (duration_parse(value, out) && *out >= COLLECT_INTERVAL_MIN_NS && *out <= max_ns &&
+        *out % NS_PER_MS == 0)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "'%.32s': %s is wanted", value, wanted);
+}
+
 static enum err_code set_sim_ports(void *target, const char *value, struct err *err)
 {
     char *end;
@@ -73,6 +83,12 @@ static enum err_code set_sim_ports(void *target, const char *value, struct err *
                        INVENTORY_PORTS_MAX);
     ((struct agent_options *)target)->sim_ports = (int)ports;
     return ERR_OK;
+}
+
+static enum err_code set_sim_check(void *target, const char *value, struct err *err)
+{
+    return set_span(value, AGENT_CHECK_NS, "a time from 100ms to 1m",
+                    &((struct agent_options *)target)->sim_check_ns, err);
 }
 
 static enum err_code add_sim_fault(void *target, const char *value, struct err *err)
@@ -91,15 +107,6 @@ static enum err_code set_telemetry(void *target, const char *value, struct err *
     if (options->telemetry || strcmp(value, "off") == 0)
         return ERR_OK;
     return err_set(err, ERR_INVALID, "'%s' is neither on nor off", value);
-}
-
-static enum err_code set_span(const char *value, int64_t max_ns, const char *wanted, int64_t *out,
-                              struct err *err)
-{
-    if (duration_parse(value, out) && *out >= COLLECT_INTERVAL_MIN_NS && *out <= max_ns &&
-        *out % NS_PER_MS == 0)
-        return ERR_OK;
-    return err_set(err, ERR_INVALID, "'%.32s': %s is wanted", value, wanted);
 }
 
 static enum err_code set_look(void *target, const char *value, struct err *err)
@@ -218,6 +225,8 @@ static const struct option_row rows[] = {
     {"provider", "NAME", "linux (default), or sim: a pretended node, to try without\nroot", 0,
      set_provider, 0},
     {"sim-ports", "N", "ports of the simulator [2]", 0, set_sim_ports, 0},
+    {"sim-check", "TIME", "between two checks of it without an event, 100ms to 1m [1m]", 0,
+     set_sim_check, 0},
     {"sim-fault", "FAULT",
      "for tests only, may be repeated: fail-step:N, or fail,\nrefuse, ignore, link-down, "
      "peers-silent, alter with :KNOB:\nthe simulator's knobs of that kind go wrong; flash:WHAT:\n"
@@ -308,8 +317,8 @@ static enum err_code check_together(struct agent_options *options, struct err *e
         return ERR_OK;
     if (options->node == NULL)
         wrong = "--node is needed: this node's name at the server";
-    else if (options->sim_faults > 0 && !options->sim)
-        wrong = "--sim-fault is of --provider sim";
+    else if ((options->sim_faults > 0 || options->sim_check_ns != 0) && !options->sim)
+        wrong = "--sim-fault and --sim-check are of --provider sim";
     else if (options->reboot.mode != REBOOT_NEVER && options->sim)
         wrong = "--reboot is not of --provider sim: it would reboot this machine";
     else if (!fit_batch(options))

@@ -25,6 +25,7 @@ struct agent_options {
     bool sim, once;
     bool check; /* --check-config: say that it is right, and no more */
     int sim_ports;
+    int64_t sim_check_ns; /* 0 = as of any node */
     const char *sim_fault[SIM_FAULTS_MAX];
     int sim_faults;
     bool telemetry;   /* what is counted goes to the server */

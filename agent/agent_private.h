@@ -13,6 +13,7 @@
 #include "agent/outbox.h"
 #include "agent/spool.h"
 #include "agent/worker.h"
+#include "base/http_client.h"
 
 struct agent {
     struct loop *loop;
@@ -80,6 +81,7 @@ struct agent {
     char shown[DIGEST_TEXT_MAX];     /* of the plan of the last good state told; "" = owed */
     char chains[DIGEST_TEXT_MAX];    /* of the report of marks told last; "" = none */
     char refused[DIGEST_TEXT_MAX];   /* of the bytes of the last body that was no plan of ours */
+    char store[HTTP_STORE_MAX];      /* the server's, of its last answer; "" = not known */
     char inventory[DIGEST_TEXT_MAX]; /* identity of the last one told; "" = owed */
     struct hardware_rate inventory_rate;
     struct loop_timer *look; /* at the inventory */
@@ -102,6 +104,9 @@ void agent_tell(struct agent *agent, struct outcome *outcome, bool retried);
 /* A timed check, which may show what the node is: once a plan, after a start and after a deviation,
  * when it is good, and the server has every receipt. Nothing new is in it for the log. */
 void agent_check_timed(struct agent *agent);
+/* link.h's store(): another one than before, restored from a backup, is told everything anew at the
+ * next timed check. */
+void agent_on_store(void *arg, const char *id);
 /* The link began: sends the state that a pass before it found. */
 void agent_tell_owed_state(struct agent *agent);
 

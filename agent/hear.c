@@ -126,6 +126,7 @@ void agent_hear(struct agent *agent)
                                        .plan = on_plan,
                                        .flash = agent_on_flash,
                                        .verify = on_verify,
-                                       .event = on_link_event};
+                                       .event = on_link_event,
+                                       .store = agent_on_store};
     agent->link->ops->start(agent->link, &events);
 }

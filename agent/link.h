@@ -43,6 +43,9 @@ struct link_events {
     /* The same with a test between nodes. */
     bool (*verify)(void *arg, const char *body, size_t len);
     void (*event)(void *arg, enum link_event event);
+    /* Which store the server has, shorter than HTTP_STORE_MAX; with each answer that says it. NULL:
+     * nobody asks. */
+    void (*store)(void *arg, const char *id);
 };
 
 struct link_ops {

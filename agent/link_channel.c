@@ -194,9 +194,24 @@ static const char *denied_hint(const struct link_http *link, const struct http_r
     return response->status == 401 && text[0] != '\0' ? text : "the certificate is of another node";
 }
 
+static void say_redirected(const struct channel *channel, const struct http_response *response)
+{
+    char host[128];
+    http_location_host(response->location, host, sizeof(host));
+    log_error("agent",
+              "node %s: server %s answers the %s with %ld, a redirect%s%s, and an agent follows "
+              "none: --server must be the server's own address (request %s)",
+              channel->link->node, channel->link->server, channel->kind->what, response->status,
+              host[0] == '\0' ? "" : " to ", host, channel->request_id);
+}
+
 static void say_refused(const struct channel *channel, const struct http_response *response)
 {
     char text[256] = "";
+    if (response->status >= 300 && response->status < 400) {
+        say_redirected(channel, response);
+        return;
+    }
     if (response->body != NULL)
         text_quote(response->body, response->body_len, text, sizeof(text));
     const char *hint = response->status == 401 || response->status == 403
@@ -253,6 +268,8 @@ static void on_done(void *arg, const struct http_response *response)
         return;
     }
     say_back(link);
+    if (response->store[0] != '\0' && link->events.store != NULL)
+        link->events.store(link->events.arg, response->store);
     bool refused =
         verdict != VERDICT_OK && !(poll && channel->kind->optional && response->status == 404);
     /* Of telemetry the next piece comes in seconds, and what is wrong, as a clock, stays wrong. */

@@ -156,6 +156,23 @@ static void show(struct agent *agent, const struct outcome *outcome)
     memcpy(agent->shown, receipt->digest, sizeof(agent->shown));
 }
 
+void agent_on_store(void *arg, const char *id)
+{
+    struct agent *agent = arg;
+    if (strcmp(id, agent->store) == 0)
+        return;
+    bool first = agent->store[0] == '\0';
+    text_copy(agent->store, sizeof(agent->store), id);
+    if (first)
+        return;
+    log_info("agent",
+             "node %s: the server's store is another than before, as after a restore: receipt, "
+             "state, marks and inventory are told again",
+             agent->node);
+    memset(&agent->told, 0, sizeof(agent->told));
+    agent->shown[0] = agent->chains[0] = agent->inventory[0] = '\0';
+}
+
 void agent_check_timed(struct agent *agent)
 {
     reconcile_show(agent->reconcile, owes_show(agent));

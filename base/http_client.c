@@ -79,12 +79,13 @@ static void tell_done(struct http_client *client)
         /* The request is over before its callback runs: a cancel of it in there finds nothing. */
         http_done_fn *done = run->done;
         void *arg = run->arg;
-        struct http_transfer kept = run->transfer;
+        struct http_kept kept = run->transfer.kept;
+        char *body = run->transfer.body;
         run->transfer.body = NULL;
-        response.etag = kept.etag;
+        http_transfer_borrow(&kept, &response);
         running_free(run);
         done(arg, &response);
-        free(kept.body);
+        free(body);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #define HTTP_CLIENT_BODY_MAX    (16 * 1024 * 1024)
 #define HTTP_CLIENT_HEADERS_MAX 8
+#define HTTP_STORE_MAX          72   /* of the header Stellar-Store, with its NUL */
 #define HTTP_CLIENT_RUNNING_MAX 4096 /* requests of one client at a time; more: ERR_LIMIT */
 
 struct http_client;
@@ -35,7 +36,9 @@ struct http_response {
     long status; /* 0 when there was no answer; then err says why */
     const char *body;
     size_t body_len;
-    const char *etag; /* "" if none */
+    const char *etag;     /* "" if none */
+    const char *store;    /* which store the server has, header Stellar-Store; "" if none */
+    const char *location; /* "" if none, or too long */
     struct err err; /* ERR_UNAVAILABLE: no answer (refused, reset, deadline); ERR_LIMIT: too big */
 };
 
@@ -56,6 +59,10 @@ ERR_MUST_CHECK enum err_code http_client_start(struct http_client *client,
                                                http_done_fn *done, void *arg, uint64_t *out_id,
                                                struct err *err);
 void http_client_cancel(struct http_client *client, uint64_t id); /* done is not called */
+
+/* Where a Location leads, for people and harmless: "HOST:PORT", without user, path and query; ""
+ * when it names no host. size >= 16. */
+void http_location_host(const char *location, char *out, size_t size);
 
 /* Blocking GET that does not look at who answers: for what is known by its hash, and nothing else.
  * It sends no credentials. Any answer of the server is ERR_OK: look at the status. */

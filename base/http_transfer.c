@@ -63,30 +63,37 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Keeps the ETag; one that does not fit is none. A new status line (after 100 Continue) starts
- * over. */
-static size_t on_header(char *line, size_t size, size_t count, void *arg)
+/* A header of that name ("etag:"), in small letters, is kept when it fits. */
+static void keep_header(const char *name, const char *line, size_t len, char *out, size_t size)
 {
-    static const char name[] = "etag:";
-    struct http_transfer *transfer = arg;
-    size_t all = size * count, len = all;
-    if (len >= 5 && strncmp(line, "HTTP/", 5) == 0)
-        transfer->etag[0] = '\0';
-    if (len < sizeof(name) || strncasecmp(line, name, sizeof(name) - 1) != 0)
-        return all;
-    line += sizeof(name) - 1;
-    len -= sizeof(name) - 1;
+    size_t name_len = strlen(name);
+    if (len <= name_len || strncasecmp(line, name, name_len) != 0)
+        return;
+    line += name_len;
+    len -= name_len;
     while (len > 0 && is_blank(line[len - 1]))
         len--;
     while (len > 0 && is_blank(*line)) {
         line++;
         len--;
     }
-    if (len < sizeof(transfer->etag)) {
-        memcpy(transfer->etag, line, len);
-        transfer->etag[len] = '\0';
+    if (len < size) {
+        memcpy(out, line, len);
+        out[len] = '\0';
     }
-    return all;
+}
+
+/* A new status line (after 100 Continue) starts over. */
+static size_t on_header(char *line, size_t size, size_t count, void *arg)
+{
+    struct http_kept *kept = &((struct http_transfer *)arg)->kept;
+    size_t len = size * count;
+    if (len >= 5 && strncmp(line, "HTTP/", 5) == 0)
+        memset(kept, 0, sizeof(*kept));
+    keep_header("etag:", line, len, kept->etag, sizeof(kept->etag));
+    keep_header("stellar-store:", line, len, kept->store, sizeof(kept->store));
+    keep_header("location:", line, len, kept->location, sizeof(kept->location));
+    return len;
 }
 
 /* A line end or another control character would begin a header that nobody asked for. */
@@ -304,11 +311,18 @@ void http_transfer_release(struct http_transfer *transfer)
     memset(transfer, 0, sizeof(*transfer));
 }
 
+void http_transfer_borrow(const struct http_kept *kept, struct http_response *out)
+{
+    out->etag = kept->etag;
+    out->store = kept->store;
+    out->location = kept->location;
+}
+
 void http_transfer_response(struct http_transfer *transfer, CURLcode result,
                             struct http_response *out)
 {
     memset(out, 0, sizeof(*out));
-    out->etag = transfer->etag;
+    http_transfer_borrow(&transfer->kept, out);
     out->body = transfer->body != NULL ? transfer->body : "";
     out->body_len = transfer->body_len;
     if (result == CURLE_OK) {
@@ -333,6 +347,25 @@ void http_transfer_response(struct http_transfer *transfer, CURLcode result,
         err_set(&out->err, ERR_UNAVAILABLE, "%s: %s", transfer->what,
                 transfer->curl_error[0] != '\0' ? transfer->curl_error
                                                 : curl_easy_strerror(result));
+}
+
+void http_location_host(const char *location, char *out, size_t size)
+{
+    const char *begin = location + strcspn(location, ":/?#");
+    out[0] = '\0';
+    if (*begin == ':')
+        begin++;
+    if (strncmp(begin, "//", 2) != 0)
+        return;
+    begin += 2;
+    size_t len = strcspn(begin, "/?#\\");
+    for (size_t i = len; i > 0; i--)
+        if (begin[i - 1] == '@') { /* a user and a password may stand before it */
+            begin += i;
+            len -= i;
+            break;
+        }
+    text_quote(begin, len, out, size);
 }
 
 /* Runs a request that is set up; releases the transfer. */

@@ -11,8 +11,16 @@
 
 #include "base/http_client.h"
 
-#define HTTP_ETAG_MAX 256
-#define HTTP_WHAT_MAX 200 /* "GET http://..." of the error texts; longer ones are cut */
+#define HTTP_ETAG_MAX     256
+#define HTTP_LOCATION_MAX 512
+#define HTTP_WHAT_MAX     200 /* "GET http://..." of the error texts; longer ones are cut */
+
+/* Headers that are kept; one that does not fit is none. */
+struct http_kept {
+    char etag[HTTP_ETAG_MAX];
+    char store[HTTP_STORE_MAX];
+    char location[HTTP_LOCATION_MAX];
+};
 
 struct http_transfer {
     CURL *easy;
@@ -20,7 +28,7 @@ struct http_transfer {
     char *body; /* of the response */
     size_t body_len, body_room;
     bool too_big, nomem;
-    char etag[HTTP_ETAG_MAX];
+    struct http_kept kept;
     char what[HTTP_WHAT_MAX];
     char ca_file[256]; /* for messages; cut when longer; "" = none */
     char curl_error[CURL_ERROR_SIZE];
@@ -41,3 +49,5 @@ void http_transfer_release(struct http_transfer *transfer);
 /* The response after curl ended with `result`; borrows from the transfer. */
 void http_transfer_response(struct http_transfer *transfer, CURLcode result,
                             struct http_response *out);
+/* Makes the response borrow its headers from a copy of transfer->kept. */
+void http_transfer_borrow(const struct http_kept *kept, struct http_response *out);

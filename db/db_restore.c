@@ -16,7 +16,9 @@
 
 #include "base/file.h"
 #include "db/backup.h"
+#include "db/stmt.h"
 #include "db/store.h"
+#include "db/tables.h"
 
 static const char *const log_suffixes[] = {"-wal", "-shm", "-journal"};
 #define LOG_SUFFIXES (sizeof(log_suffixes) / sizeof(log_suffixes[0]))
@@ -70,6 +72,20 @@ static enum err_code fetch(const struct restore *r, struct err *err)
     return code;
 }
 
+/* Who spoke with the old store must hear that this is another: what it was told may not be here.
+ * The next server makes the name. */
+static enum err_code forget_name(const struct restore *r, struct err *err)
+{
+    struct db_conn conn;
+    enum err_code code = conn_open(&conn, r->incoming, SQLITE_OPEN_READWRITE, err);
+    if (code != ERR_OK)
+        return code;
+    code =
+        stmt_run(&conn, "DELETE FROM store_keys WHERE name = $1", VALUES(TEXT(STORE_KEY_ID)), err);
+    conn_close(&conn);
+    return code;
+}
+
 /* Opening migrates, and refuses what is no store of ours or newer than this program. */
 static enum err_code check(const struct restore *r, struct clock *clock, struct store_figures *out,
                            struct err *err)
@@ -79,7 +95,9 @@ static enum err_code check(const struct restore *r, struct clock *clock, struct 
     if (code != ERR_OK)
         return code;
     db_close(db);
-    code = db_verify(r->incoming, out, err);
+    code = forget_name(r, err);
+    if (code == ERR_OK)
+        code = db_verify(r->incoming, out, err);
     /* Before it is in place: the server that runs as the folder's owner could not read root's. */
     return code == ERR_OK ? file_give_to_folder(r->incoming, err) : code;
 }
@@ -140,7 +158,7 @@ static enum err_code run(const struct restore *r, struct clock *clock, struct st
     if (code == ERR_OK)
         code = check(r, clock, out, err);
     if (code != ERR_OK)
-        err_context(err, "%s", r->from);
+        err_context(err, "nothing was changed: %s", r->from);
     else
         code = replace(r, err);
     remove_incoming(r);
@@ -166,7 +184,7 @@ enum err_code db_restore(const char *store, const char *from, struct clock *cloc
     if (code == ERR_OK)
         code = db_lock(&lock, err);
     if (code != ERR_OK)
-        return code;
+        return err_context(err, "nothing was changed");
     code = run(&r, clock, out, err);
     db_unlock(&lock);
     return code;

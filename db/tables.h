@@ -483,6 +483,8 @@ ERR_MUST_CHECK enum err_code event_bounds(struct db_ro *ro, int64_t *out_oldest,
 /* The key of that name; made at its first use, then the same for ever. */
 ERR_MUST_CHECK enum err_code store_key_get(struct db_tx *tx, const char *name,
                                            unsigned char out[STORE_KEY_SIZE], struct err *err);
+/* No secret: which store this is. A restored one is another from then on. */
+#define STORE_KEY_ID "store"
 
 /* Idempotency keys ----------------------------------------------------------------------------- */
 

@@ -18,6 +18,13 @@
 #define PLAN_WAIT_MAX_NS (60 * NS_PER_S)
 #define DRIFT_SHOWN_MAX  20 /* knobs in one event */
 
+/* A store that was restored lacks what the agent told since: it tells all of it again. */
+static void name_store(struct request *request)
+{
+    const struct app *app = request_app(request);
+    request_set_header(request, "Stellar-Store", app->store_id);
+}
+
 /* Inventory ----------------------------------------------------------------------------------- */
 
 struct inventory_write {
@@ -140,6 +147,7 @@ void api_agent_plan(struct request *request)
 {
     char key[PUBLISH_KEY_SIZE];
     plan_key(request_principal(request)->node, key);
+    name_store(request);
     long_poll(request, &(struct long_poll){.key = key,
                                            .wait_max_ns = PLAN_WAIT_MAX_NS,
                                            .reply = reply_plan,
@@ -248,6 +256,7 @@ void api_agent_receipt(struct request *request)
     struct receipt_task *rt = api_alloc(request, sizeof(*rt));
     if (rt == NULL)
         return;
+    name_store(request);
     task_init(&rt->base, request, run_receipt, release_receipt);
     rt->base.settle = settle_receipt;
     snprintf(rt->node, sizeof(rt->node), "%s", request_principal(request)->node);
@@ -381,6 +390,7 @@ static void settle_state(struct task *task)
 {
     struct state_task *st = (struct state_task *)task;
     struct world_node *node = world_node_get(task->app->world, st->node);
+    st->base.app->counters.states++;
     if (node->state != NULL) { /* its first plan will be compared with the newest */
         free(node->state);
         node->state = GIVE(st->text);
@@ -401,6 +411,7 @@ void api_agent_state(struct request *request)
     struct state_task *st = api_alloc(request, sizeof(*st));
     if (st == NULL)
         return;
+    name_store(request);
     state_init(&st->state);
     task_init(&st->base, request, run_state, release_state);
     st->base.settle = settle_state;

@@ -298,9 +298,16 @@ static enum err_code open_store(struct app *app, const char *data_dir, struct er
 /* Before the first request. */
 static enum err_code prepare_store(struct db_tx *tx, void *arg, struct err *err)
 {
+    struct app *app = arg;
+    unsigned char id[STORE_KEY_SIZE];
     enum err_code code = operations_interrupt(tx, err);
-    return code != ERR_OK ? code
-                          : store_key_get(tx, "page-token", ((struct app *)arg)->page_key, err);
+    if (code == ERR_OK)
+        code = store_key_get(tx, "page-token", app->page_key, err);
+    if (code == ERR_OK)
+        code = store_key_get(tx, STORE_KEY_ID, id, err);
+    if (code == ERR_OK)
+        hex_encode(id, sizeof(id), app->store_id);
+    return code;
 }
 
 static enum err_code write_url(const struct app *app, const struct app_config *config,

@@ -82,6 +82,7 @@ struct app {
     struct blob *openapi;
     json_t *contract;                       /* the same as a value; never changed */
     unsigned char page_key[STORE_KEY_SIZE]; /* of page tokens; never changed after the start */
+    char store_id[2 * STORE_KEY_SIZE + 1];  /* which store this is; the same */
     unsigned char
         solar_secret[MAC_KEY_SIZE]; /* server/solar_keys.h; never changed after the start */
     int64_t start_us;

@@ -17,6 +17,7 @@
 struct counters {
     _Atomic uint64_t receipts[RECEIPT_RESULT_COUNT];
     _Atomic uint64_t drifts; /* nodes found to differ from their plan */
+    _Atomic uint64_t states; /* told by agents */
     _Atomic uint64_t refusals[COUNTERS_RULES_MAX + 1];
     _Atomic uint32_t campaigns[CAMPAIGN_STATE_COUNT];      /* of firmware, not over: as of now */
     _Atomic uint32_t flashing;                             /* devices at work as of now */

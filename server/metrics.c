@@ -71,6 +71,8 @@ static void add_counters(struct text *text, const struct counters *counters)
     for (int i = 0; i < RECEIPT_RESULT_COUNT; i++)
         put(text, "stellar_receipts_total{result=\"%s\"} %" PRIu64 "\n",
             receipt_result_name((enum receipt_result)i), counters->receipts[i]);
+    add(text, "states_total", "counter", "States that agents told of their nodes.",
+        (double)counters->states);
     add(text, "drifts_total", "counter", "Nodes found to differ from their plan.",
         (double)counters->drifts);
     family(text, "refusals_total", "counter", "Findings that refused a change, by rule.");

@@ -34,6 +34,7 @@ struct answer {
     const char *body;
     long claimed_len; /* Content-Length; 0 = of body */
     bool hold;        /* no answer */
+    const char *head; /* one more line of the head, with its end; NULL = none */
 };
 
 struct world {
@@ -53,8 +54,10 @@ struct world {
     size_t plan_len;
     char plan[256];
     bool plan_is_news;
-    int tasks;              /* of flash */
-    const char *known_next; /* what the agent says after a plan */
+    int tasks; /* of flash */
+    int stores;
+    char store[HTTP_STORE_MAX]; /* that the last answer was of */
+    const char *known_next;     /* what the agent says after a plan */
 };
 
 static void connection_close(struct connection *connection)
@@ -97,8 +100,9 @@ static void serve(struct connection *connection)
     long len =
         answer != NULL && answer->claimed_len != 0 ? answer->claimed_len : (long)strlen(body);
     int n = snprintf(head, sizeof(head),
-                     "HTTP/1.1 %d X\r\nConnection: close\r\nContent-Length: %ld\r\n\r\n",
-                     answer == NULL ? 204 : answer->status, len);
+                     "HTTP/1.1 %d X\r\nConnection: close\r\n%sContent-Length: %ld\r\n\r\n",
+                     answer == NULL ? 204 : answer->status,
+                     answer == NULL || answer->head == NULL ? "" : answer->head, len);
     assert_int_equal(send(connection->fd, head, (size_t)n, MSG_NOSIGNAL), n);
     ssize_t sent = send(connection->fd, body, strlen(body), MSG_NOSIGNAL);
     assert_int_equal(sent, strlen(body));
@@ -196,6 +200,13 @@ static void on_event(void *arg, enum link_event event)
     ((struct world *)arg)->events[event]++;
 }
 
+static void on_store(void *arg, const char *id)
+{
+    struct world *world = arg;
+    world->stores++;
+    snprintf(world->store, sizeof(world->store), "%s", id);
+}
+
 static void world_open(struct world *world, const struct answer *answers, size_t count)
 {
     struct err err = ERR_INIT;
@@ -212,7 +223,7 @@ static void world_open(struct world *world, const struct answer *answers, size_t
         .server = url, .token = TOKEN, .node = NODE, .denied_retry_ns = 100 * NS_PER_MS};
     assert_ok(link_http_new(world->loop, world->client, &config, &world->link, &err));
     struct link_events events = {
-        .arg = world, .plan = on_plan, .flash = on_flash, .event = on_event};
+        .arg = world, .plan = on_plan, .flash = on_flash, .event = on_event, .store = on_store};
     world->link->ops->start(world->link, &events);
 }
 
@@ -437,6 +448,40 @@ static void telemetry_that_is_refused_again_is_told_once(void **state)
     world_close(&world);
 }
 
+static void answers_say_which_store_they_are_of(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world, {.request = PLAN_REQUEST, .status = 204, .head = "Stellar-Store: 0a\r\n"},
+         {.request = PLAN_REQUEST, .hold = true},
+         {.request = "PUT", .status = 200, .head = "Stellar-Store: 0b\r\n"});
+    world.link->ops->known(world.link, "sha256:00");
+    wait_until(&world, &world.stores, 1);
+    assert_string_equal(world.store, "0a");
+    put(&world, world.link->ops->state, "{\"knobs\":[]}");
+    wait_until(&world, &world.stores, 2);
+    assert_string_equal(world.store, "0b");
+    world_close(&world);
+}
+
+static void a_redirect_is_not_followed_and_loses_nothing(void **state)
+{
+    (void)state;
+    struct world world;
+    OPEN(&world,
+         {.request = "POST",
+          .status = 302,
+          .head = "Location: http://me:pw@127.0.0.1:1/login?x=1\r\n"},
+         {.request = "POST", .status = 201});
+    logged(NULL);
+    put(&world, world.link->ops->receipt, "{\"result\":\"applied\"}");
+    wait_until(&world, &world.events[LINK_RECEIPT_DONE], 1);
+    assert_int_equal(
+        logged("the receipt with 302, a redirect to 127.0.0.1:1, and an agent follows none"), 1);
+    assert_int_equal(count_requests(&world, "POST"), 2);
+    world_close(&world);
+}
+
 static void a_newer_state_takes_the_place_of_one_on_its_way(void **state)
 {
     (void)state;
@@ -627,6 +672,8 @@ int main(void)
         cmocka_unit_test(a_denied_token_is_tried_slowly_and_nothing_is_lost),
         cmocka_unit_test(what_the_server_refuses_is_not_sent_again),
         cmocka_unit_test(telemetry_that_is_refused_again_is_told_once),
+        cmocka_unit_test(answers_say_which_store_they_are_of),
+        cmocka_unit_test(a_redirect_is_not_followed_and_loses_nothing),
         cmocka_unit_test(a_newer_state_takes_the_place_of_one_on_its_way),
         cmocka_unit_test(what_is_sent_goes_one_at_a_time_the_receipt_first),
         cmocka_unit_test(one_that_waits_to_be_tried_again_holds_no_other_up),

@@ -76,7 +76,7 @@ static bool serve(struct connection *c)
     else if (strncmp(path, "/echo", 5) == 0)
         answer(c->fd, "201 Created", c->request, c->len);
     else if (strncmp(path, "/redirect", 9) == 0)
-        answer(c->fd, "302 Found\r\nLocation: /ok", "", 0);
+        answer(c->fd, "302 Found\r\nLocation: /ok\r\nstellar-STORE: 00ff", "", 0);
     else if (strncmp(path, "/just", 5) == 0)
         answer_big(c->fd, HTTP_CLIENT_BODY_MAX);
     else if (strncmp(path, "/big", 4) == 0)
@@ -195,7 +195,7 @@ struct seen {
     int count;
     long status;
     enum err_code code;
-    char text[ERR_TEXT_MAX], etag[64], body[4096];
+    char text[ERR_TEXT_MAX], etag[64], store[HTTP_STORE_MAX], location[64], body[4096];
     size_t body_len;
 };
 
@@ -207,6 +207,8 @@ static void on_done(void *arg, const struct http_response *response)
     seen->code = response->err.code;
     snprintf(seen->text, sizeof(seen->text), "%s", response->err.text);
     snprintf(seen->etag, sizeof(seen->etag), "%s", response->etag);
+    snprintf(seen->store, sizeof(seen->store), "%s", response->store);
+    snprintf(seen->location, sizeof(seen->location), "%s", response->location);
     snprintf(seen->body, sizeof(seen->body), "%s", response->body);
     seen->body_len = response->body_len;
 }
@@ -279,6 +281,37 @@ static void redirect_is_told_not_followed(void **state)
     (void)state;
     struct seen seen = request(&(struct http_request){.method = "GET", .url = url("/redirect")});
     assert_int_equal(seen.status, 302);
+    assert_string_equal(seen.location, "/ok");
+    assert_string_equal(seen.store, "00ff");
+    assert_string_equal(seen.etag, "");
+}
+
+static void the_host_of_a_redirect_is_told_and_nothing_else_of_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *location, *host;
+    } rows[] = {
+        {"https://sso.example:8443/login?token=s", "sso.example:8443"},
+        {"http://user:pass@proxy.example", "proxy.example"},
+        {"http://a@b@[2001:db8::1]:80/", "[2001:db8::1]:80"},
+        {"//other.example/x", "other.example"},
+        {"/login?next=https://sso.example/", ""},
+        {"login", ""},
+        {"", ""},
+        {"mailto:someone", ""},
+    };
+    char host[64];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        http_location_host(rows[i].location, host, sizeof(host));
+        assert_string_equal(host, rows[i].host);
+    }
+    http_location_host("http://evil\x1b[2J.example/", host, sizeof(host));
+    assert_null(strchr(host, '\x1b'));
+    char longest[600] = "http://";
+    memset(longest + 7, 'a', sizeof(longest) - 8);
+    http_location_host(longest, host, sizeof(host));
+    assert_true(strlen(host) < sizeof(host));
 }
 
 static void proxy_of_the_environment_is_ignored(void **state)
@@ -502,6 +535,7 @@ int main(void)
         CLIENT(method_token_headers_and_body_reach_the_server),
         CLIENT(post_without_a_body_says_length_0_and_delete_says_nothing),
         CLIENT(redirect_is_told_not_followed),
+        CLIENT(the_host_of_a_redirect_is_told_and_nothing_else_of_it),
         CLIENT(proxy_of_the_environment_is_ignored),
         CLIENT(no_answer_is_unavailable),
         CLIENT(deadline_ends_a_request),

@@ -183,6 +183,31 @@ static void a_store_goes_back_to_its_copy_and_the_old_one_is_kept(void **state)
     assert_counts(t->db, 4);
 }
 
+static enum err_code read_name(struct db_tx *tx, void *arg, struct err *err)
+{
+    return store_key_get(tx, STORE_KEY_ID, arg, err);
+}
+
+static void a_restored_store_is_another_store(void **state)
+{
+    struct store_test *t = *state;
+    struct err err = ERR_INIT;
+    struct store_figures figures;
+    char aside[RESTORE_PATH_MAX];
+    unsigned char first[STORE_KEY_SIZE], same[STORE_KEY_SIZE], restored[STORE_KEY_SIZE];
+    assert_ok(db_write_wait(t->db, read_name, first, &err));
+    assert_ok(db_backup(t->db, copy_path(t), NULL, &figures, &err));
+    store_close(t);
+    store_open(t);
+    assert_ok(db_write_wait(t->db, read_name, same, &err));
+    assert_memory_equal(first, same, sizeof(first)); /* a start makes no other */
+    store_close(t);
+    assert_ok(db_restore(t->path, copy, clock_system(), aside, &figures, &err));
+    store_open(t);
+    assert_ok(db_write_wait(t->db, read_name, restored, &err));
+    assert_memory_not_equal(first, restored, sizeof(first));
+}
+
 static void a_lost_store_is_put_back(void **state)
 {
     struct store_test *t = *state;
@@ -220,6 +245,7 @@ static void assert_restore_refused(struct store_test *t, const char *from, enum 
     struct store_figures figures;
     char aside[RESTORE_PATH_MAX];
     assert_fails(db_restore(t->path, from, clock_system(), aside, &figures, &err), code);
+    assert_contains(err.text, "nothing was changed: ");
     assert_false(is_there(t, RESTORE_MARK));
     assert_false(is_there(t, ".incoming"));
     assert_ok(db_verify(t->path, &figures, &err));
@@ -294,6 +320,7 @@ int main(void)
         store_test(a_copy_that_is_stopped_leaves_nothing),
         store_test(a_copy_that_cannot_be_written_leaves_nothing),
         store_test(a_store_goes_back_to_its_copy_and_the_old_one_is_kept),
+        store_test(a_restored_store_is_another_store),
         store_test(a_lost_store_is_put_back),
         store_test(nothing_is_replaced_while_a_server_runs),
         store_test(what_is_no_whole_copy_is_refused_before_anything_changes),
