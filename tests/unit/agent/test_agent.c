@@ -305,27 +305,70 @@ static void a_good_state_is_shown_once_a_plan_after_its_receipt(void **state)
     site_close(&site);
 }
 
-static void no_state_is_shown_while_a_newer_plan_stands_refused(void **state)
+static void another_store_of_the_server_is_told_everything_again(void **state)
 {
     (void)state;
     struct site site;
     site_open(&site);
     good_plan(&site);
-    dp_sim_fail_all(site.dp, true);
-    assert_true(send_plan(&site, NODE, 2, plan_b));
-    acknowledge(&site);
-    int states = site.states;
     sleep_agent(&site);
     wake_every(&site, 50 * NS_PER_MS);
-    site.states = states;
+    site.events.store(site.events.arg, "a");
     acknowledge(&site);
-    (void)send_plan(&site, NODE, 2, plan_b);
-    for (int i = 0; i < 4; i++) {
-        acknowledge(&site);
-        states = site.states;
-        turn(&site, 100);
-    }
+    turn(&site, 300);
+    assert_int_equal(site.states, 1);
+    int receipts = site.receipts, chains = site.chain_reports, inventories = site.inventories;
+    site.events.store(site.events.arg, "a");
+    turn(&site, 300);
+    assert_int_equal(site.states, 1); /* the same one: no news */
+    assert_int_equal(site.receipts, receipts);
+    site.events.store(site.events.arg, "b");
+    turn(&site, 300);
+    acknowledge(&site);
+    turn(&site, 300);
+    assert_int_equal(site.states, 2);
+    assert_int_equal(site.receipts, receipts + 1);
+    assert_string_equal(last_result(&site), "unchanged");
+    assert_string_equal(shown(&site), json_string_value(json_object_get(site.receipt, "digest")));
+    assert_int_equal(site.chain_reports, chains + 1);
+    assert_int_equal(site.inventories, inventories + 1);
+    uint64_t checks = agent_stats(site.agent)->checks;
+    turn(&site, 300);
+    assert_true(agent_stats(site.agent)->checks > checks);
+    assert_int_equal(site.states, 2); /* once */
+    assert_int_equal(site.receipts, receipts + 1);
+    assert_int_equal(site.inventories, inventories + 1);
+    site_close(&site);
+}
+
+static void no_state_is_shown_while_a_newer_plan_stands_refused(void **state)
+{
+    (void)state;
+    struct site site;
+    struct err err = ERR_INIT;
+    site_open(&site);
+    good_plan(&site);
+    sleep_agent(&site);
+    wake_every(&site, 50 * NS_PER_MS); /* its state is owed */
+    assert_ok(dp_sim_fault(site.dp, "refuse:link.mtu", &err));
+    assert_true(send_plan(&site, NODE, 2, plan_b));
+    acknowledge(&site); /* of the start */
+    assert_string_equal(last_result(&site), "refused");
+    acknowledge(&site);
+    uint64_t checks = agent_stats(site.agent)->checks;
+    int receipts = site.receipts, states = site.states;
+    assert_int_equal(states, 1); /* by the refused plan, which it is not */
+    assert_string_equal(shown(&site), json_string_value(json_object_get(site.receipt, "digest")));
+    turn(&site, 400);
+    assert_true(agent_stats(site.agent)->checks > checks + 1);
+    assert_int_equal(site.receipts, receipts); /* the plan that stands is found good, no news */
     assert_int_equal(site.states, states);
+    dp_sim_fault_clear(site.dp);
+    assert_true(send_plan(&site, NODE, 3, plan_a)); /* the newer one is taken back */
+    acknowledge(&site);
+    turn(&site, 300);
+    assert_int_equal(site.states, states + 1);
+    assert_string_equal(shown(&site), json_string_value(json_object_get(site.receipt, "digest")));
     site_close(&site);
 }
 
@@ -657,6 +700,7 @@ int main(void)
         cmocka_unit_test(drift_is_seen_by_its_event_repaired_and_told),
         cmocka_unit_test(a_deviation_seen_at_the_start_is_told_with_its_state),
         cmocka_unit_test(a_good_state_is_shown_once_a_plan_after_its_receipt),
+        cmocka_unit_test(another_store_of_the_server_is_told_everything_again),
         cmocka_unit_test(no_state_is_shown_while_a_newer_plan_stands_refused),
         cmocka_unit_test(observe_only_drift_is_told_once_and_not_repaired),
         cmocka_unit_test(a_fight_is_paused_and_said),
