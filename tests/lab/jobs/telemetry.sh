@@ -22,24 +22,30 @@ near() { # A B: at most 1 % apart
     awk -v a="$1" -v b="$2" 'BEGIN { d = a > b ? a - b : b - a; exit !(a > 0 && d * 100 <= b) }'
 }
 
-pair_up 0
-rxe_up 0
-rxe_up 1
+for k in 0 1; do pair_up $k; done
+for k in 0 1 2 3; do rxe_up $k; done
 ok 'a look' look
 is 'without queue pairs there is no row of one' "$(grep -c '^qp ' $WORK/look)" 0
 
-# A job of label 7 writes; both ends are stopped in the middle, so that all readers see the same.
-mkdir -p /sys/fs/cgroup/stellar-job-7
-base=$(counter solar0 tx_bytes)
-(
-    echo 0 >/sys/fs/cgroup/stellar-job-7/cgroup.procs
-    pair_perftest 0 ib_write_bw -n 20000 -s 65536
-) >/dev/null 2>&1 &
+# Jobs of labels 7 and 9 write over a wire each, messages of two sizes, of one packet: two emulated rxe fail longer ones
+# that are sent again. All ends are stopped in the middle, so that all readers see the same.
+job() { # LABEL K BYTES
+    mkdir -p "/sys/fs/cgroup/stellar-job-$1"
+    (
+        echo 0 >"/sys/fs/cgroup/stellar-job-$1/cgroup.procs"
+        pair_perftest "$2" ib_write_bw -n 200000 -s "$3"
+    ) >"$WORK/job.$1" 2>&1 &
+}
+base0=$(counter solar0 tx_bytes)
+base2=$(counter solar2 tx_bytes)
+job 7 0 4096
 writer=$!
-for _ in $(seq 300); do
+job 9 1 1024
+other=$!
+for _ in $(seq 600); do
     look
     sent=$(value qp rxe0 tx_bytes)
-    [ "${sent:-0}" -gt 20000000 ] && break
+    [ "${sent:-0}" -gt 10000000 ] && sent=$(value qp rxe2 tx_bytes) && [ "${sent:-0}" -gt 5000000 ] && break
     kill -0 $writer 2>/dev/null || break
     sleep 0.1
 done
@@ -47,27 +53,33 @@ done
 kill -STOP $(pidof ib_write_bw)
 last=''
 for _ in $(seq 100); do
-    now=$(counter solar0 tx_bytes)
+    now=$(counter solar0 tx_bytes)-$(counter solar2 tx_bytes)
     [ "$now" = "$last" ] && break
     last=$now
     sleep 0.3
 done
 look
-sent=$(value qp rxe0 tx_bytes)
-wire=$(($(counter solar0 tx_bytes) - base))
-echo "# queue pair: $sent bytes, the NIC sent: $wire"
-ok 'the bytes of the queue pair are those that the NIC sent, within 1 %' near "${sent:-0}" "$wire"
-received=$(value qp rxe1 rx_bytes)
-ok 'and those that the other end received' near "${received:-0}" "$wire"
-is 'it is one queue pair' "$(value qp rxe0 queue_pairs)" 1
+bytes() { # LABEL K BASE: of both ends against the wire
+    sent=$(value qp "rxe$((2 * $2))" tx_bytes)
+    received=$(value qp "rxe$((2 * $2 + 1))" rx_bytes)
+    wire=$(($(counter "solar$((2 * $2))" tx_bytes) - $3))
+    echo "# job $1: queue pair: $sent bytes, the NIC sent: $wire"
+    [ -n "$sent" ] || sed 's/^/# /' "$WORK/job.$1"
+    ok "job $1: the bytes of the queue pair are those that the NIC sent, within 1 %" near "${sent:-0}" "$wire"
+    ok "job $1: and those that the other end received" near "${received:-0}" "$wire"
+    is "job $1: it is one queue pair" "$(value qp "rxe$((2 * $2))" queue_pairs)" 1
+    is "job $1: which is that of its control group" \
+        "$(awk -v d="rxe$((2 * $2))" '$1 == "qp" && $2 == d { print $5; exit }' $WORK/look)" "$1"
+}
+bytes 7 0 "$base0"
+bytes 9 1 "$base2"
 qpn=$(rdma -j resource show qp | jq -r '.[]|select(.ifname=="rxe0" and .type=="RC")|.lqpn')
 is 'its number is what rdma says' "$(awk '$1 == "qp" && $2 == "rxe0" { print $3; exit }' $WORK/look)" "$qpn"
 pid=$(rdma -j resource show qp | jq -r '.[]|select(.ifname=="rxe0" and .type=="RC")|.pid')
 is 'its owner too' "$(awk '$1 == "qp" && $2 == "rxe0" { print $4; exit }' $WORK/look)" "$pid"
-is 'and its job is that of the control group' "$(awk '$1 == "qp" && $2 == "rxe0" { print $5; exit }' $WORK/look)" 7
 # shellcheck disable=SC2046
 kill -KILL $(pidof ib_write_bw)
-wait $writer
+wait $writer $other
 
 port=$(basename "$(readlink /sys/class/net/solar0/device)")/$(cat /sys/class/net/solar0/dev_port)
 # The kernel sends packets of its own at any time: the file is read before and after the look.
