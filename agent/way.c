@@ -56,11 +56,13 @@ static enum err_code by_token(struct loop *loop, struct way *way, struct err *er
 {
     OWN_TOKEN char *token = NULL;
     enum err_code code = read_token(way->config.token_file, &token, err);
+    if (code != ERR_OK)
+        return err_context(err, "--token-file");
     const struct link_http_config config = {.server = way->server,
                                             .token = token,
                                             .ca_file = way->config.server_ca,
                                             .node = way->config.node};
-    return code == ERR_OK ? link_http_new(loop, way->client, &config, &way->link, err) : code;
+    return link_http_new(loop, way->client, &config, &way->link, err);
 }
 
 /* Many nodes that start at once, or before their server, must not give up: what may pass is tried
