@@ -120,7 +120,8 @@ static bool likely_row(struct slice line)
 
 static bool is_headline(struct slice line)
 {
-    return slice_is(line, "NIC statistics:") || slice_starts(line, "Standard stats for ");
+    return slice_is(line, "NIC statistics:") || slice_is(line, "PHY statistics:") ||
+           slice_starts(line, "Standard stats for ");
 }
 
 static bool begins(const struct evidence_job *job, size_t i)
@@ -142,6 +143,7 @@ static void set_subject(struct evidence_job *job, size_t i)
         slice_copy(rest, name, sizeof(name));
         job_subject(job, "netdev %s", name);
     } else if (job_command_option(job, "--statistics", name, sizeof(name)) ||
+               job_command_option(job, "--phy-statistics", name, sizeof(name)) ||
                job_netdev(job, "-S", name, sizeof(name))) {
         job_subject(job, "netdev %s", name);
     } else if (slice_after(job->command, "ethtool_-S_", &rest)) {

@@ -6,6 +6,7 @@
 
 #include "fleet/evidence/common.h"
 #include "fleet/evidence/readers.h"
+#include "fleet/evidence/rules.h"
 #include "fleet/evidence/tool_json.h"
 
 #define COUNTS 6 /* bytes packets errors dropped, and two that the direction has */
@@ -63,14 +64,35 @@ static void put_counts(struct evidence_job *job, size_t i, const char *direction
             return;
         slice_copy(title, text, sizeof(text));
         snprintf(name, sizeof(name), "%s_%s", direction, text);
-        put_number(job, i + 1, name, number, k == 0 ? "bytes" : "");
+        put_number(job, i + 1, name, number, slice_is(title, "bytes") ? "bytes" : "");
+    }
+}
+
+/* "RX errors: length crc frame ..." of -s -s: what is in the errors. */
+static void put_errors(struct evidence_job *job, size_t i, const char *direction,
+                       struct slice titles)
+{
+    struct slice rest = titles, numbers = job_line(job, i + 1);
+    uint64_t value;
+    put_counts(job, i, direction, titles);
+    for (struct slice title = slice_word(&rest); title.len > 0; title = slice_word(&rest)) {
+        struct slice number = slice_word(&numbers);
+        if (slice_is(title, "crc") && slice_uint(number, &value) && value > 0)
+            put_past(job, i + 1, RULE_FCS_ERRORS,
+                     "crc is %llu: frames arrived with a wrong check "
+                     "sequence",
+                     (unsigned long long)value);
     }
 }
 
 static bool read_detail(struct evidence_job *job, size_t i)
 {
     struct slice rest = job_line(job, i);
-    if (slice_skip(&rest, "RX:")) {
+    if (slice_skip(&rest, "RX errors:")) {
+        put_errors(job, i, "rx_errors", rest);
+    } else if (slice_skip(&rest, "TX errors:")) {
+        put_errors(job, i, "tx_errors", rest);
+    } else if (slice_skip(&rest, "RX:")) {
         put_counts(job, i, "rx", rest);
     } else if (slice_skip(&rest, "TX:")) {
         put_counts(job, i, "tx", rest);

@@ -429,6 +429,33 @@ static const struct expected_file texts[] = {
         {{"ufm-link-down", "fabric 2_1", 1}},
     },
     {
+        /* what is in the errors */
+        "2: eth0: <BROADCAST,UP,LOWER_UP> mtu 4200 qdisc mq state UP mode DEFAULT\n"
+        "    link/ether 0c:42:a1:00:00:01 brd ff:ff:ff:ff:ff:ff\n"
+        "    RX:  bytes packets errors dropped  missed   mcast\n"
+        "    1234567890  123456      8       2       3       4\n"
+        "    RX errors:  length    crc   frame    fifo overrun\n"
+        "                     1      7       0       0       0\n"
+        "    TX:  bytes packets errors dropped carrier collsns\n"
+        "     987654321   65432      0       0       0       0\n"
+        "    TX errors: aborted   fifo  window heartbt transns\n"
+        "                     0      0       0       0      12\n",
+        "ip-link",
+        {
+            {"netdev eth0", "rx_bytes", "1234567890", 0},
+            {"netdev eth0", "rx_errors_length", "1", 0},
+            {"netdev eth0", "rx_errors_crc", "7", 0},
+            {"netdev eth0", "tx_errors_transns", "12", 0},
+        },
+        {{"fcs-errors", "netdev eth0", 1}},
+    },
+    {
+        "$ ethtool --phy-statistics eth0\nPHY statistics:\n     phy_receive_errors: 12\n",
+        "ethtool-S",
+        {{"netdev eth0", "phy_receive_errors", "12", 0}},
+        {{NULL, NULL, 0}},
+    },
+    {
         /* a BMC that refuses; a serial number keeps its zeros */
         "{\"error\": {\"code\": \"Base.1.8.GeneralError\", \"message\": \"A general error.\", "
         "\"@Message.ExtendedInfo\": [{\"Message\": \"The resource was not found.\"}]}}\n",
