@@ -29,12 +29,22 @@ static enum err_code code_of(int extended)
     }
 }
 
+/* SQLite keeps no errno of a write that failed while it ended a transaction; the system still has
+ * it, for what follows there writes nothing. */
+static int system_errno(const struct db_conn *conn, int left)
+{
+    int extended = sqlite3_extended_errcode(conn->sql);
+    int sys_errno = sqlite3_system_errno(conn->sql);
+    if ((extended & 0xff) == SQLITE_FULL)
+        return ENOSPC;
+    bool no_room = left == ENOSPC || left == EDQUOT || left == EFBIG;
+    return sys_errno == 0 && extended == SQLITE_IOERR_WRITE && no_room ? left : sys_errno;
+}
+
 enum err_code conn_err(struct db_conn *conn, struct err *err)
 {
+    int sys_errno = system_errno(conn, errno);
     enum err_code code = code_of(sqlite3_extended_errcode(conn->sql));
-    int sys_errno = sqlite3_system_errno(conn->sql);
-    if ((sqlite3_extended_errcode(conn->sql) & 0xff) == SQLITE_FULL)
-        sys_errno = ENOSPC;
     if (code == ERR_NOMEM)
         return err_nomem(err);
     if (code == ERR_IO && sys_errno != 0)
