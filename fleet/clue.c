@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fleet/health.h"
 
 #define BLOCK_SIZE 65536
 
@@ -226,14 +227,12 @@ static void add_level(struct clues *clues, const char *subject, const char *name
     clues_add(clues, &clue);
 }
 
-/* Percent of what the device could: each generation doubles the speed of a lane. -1 = unknown. */
+/* Percent of what the device could; -1 = unknown. */
 static int64_t pcie_share(const struct pcie_link *link)
 {
-    if (link->current_gen < 1 || link->max_gen < 1 || link->current_width < 1 ||
-        link->max_width < 1 || link->current_gen > link->max_gen)
-        return -1;
-    return 100 * (int64_t)link->current_width /
-           ((int64_t)link->max_width << (link->max_gen - link->current_gen));
+    int64_t share =
+        health_pcie_share(link->current_gen, link->current_width, link->max_gen, link->max_width);
+    return share == HEALTH_NONE || link->current_gen > link->max_gen ? -1 : share;
 }
 
 /* Hardware addresses of InfiniBand have 20 octets. */
