@@ -18,19 +18,32 @@
 
 #define RUN_FOLDER "/run/stellar"
 
+/* Not for writing: that would keep its file system from being mounted read-only. But NFS locks for
+ * itself alone (LOCK_EX) only what is open for writing. */
+static int open_locked(const char *path, int how)
+{
+    static const int modes[] = {O_RDONLY, O_RDWR};
+    int fd = -1;
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        fd = open(path, modes[i] | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 || flock(fd, how | LOCK_NB) == 0)
+            return fd;
+        int error = errno;
+        close(fd);
+        errno = error;
+        if (error != EBADF)
+            return -1;
+    }
+    return -1;
+}
+
 /* how: LOCK_EX or LOCK_SH. The descriptor stays open to the end of the process. */
 static enum err_code lock_file(const char *path, int how, struct err *err)
 {
-    /* Not for writing: that would keep its file system from being mounted read-only. */
-    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
-    if (flock(fd, how | LOCK_NB) == 0)
+    if (open_locked(path, how) >= 0)
         return ERR_OK;
-    int error = errno;
-    close(fd);
-    return err_set_errno(err, error == EWOULDBLOCK ? ERR_CONFLICT : ERR_IO, error, "cannot lock %s",
-                         path);
+    return err_set_errno(err, errno == EWOULDBLOCK ? ERR_CONFLICT : ERR_IO, errno,
+                         "cannot open and lock %s", path);
 }
 
 static enum err_code say_taken(const char *state_dir, struct err *err)
@@ -41,7 +54,8 @@ static enum err_code say_taken(const char *state_dir, struct err *err)
                    state_dir);
 }
 
-/* For who cannot make a file in it: the folder itself is locked, by everyone. */
+/* For who cannot make a file in it: the folder itself is locked, by everyone. File systems that
+ * lock no folders, as NFS, have the file's lock alone. */
 static enum err_code lock_folder(const char *path, int *out_fd, struct err *err)
 {
     *out_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -49,8 +63,7 @@ static enum err_code lock_folder(const char *path, int *out_fd, struct err *err)
         return err_set_errno(err, ERR_IO, errno, "cannot open %s", path);
     if (flock(*out_fd, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
-    return errno == EWOULDBLOCK ? say_taken(path, err)
-                                : err_set_errno(err, ERR_IO, errno, "cannot lock %s", path);
+    return errno == EWOULDBLOCK ? say_taken(path, err) : ERR_OK;
 }
 
 static bool is_denied(int error)

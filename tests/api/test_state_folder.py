@@ -225,8 +225,12 @@ class Mounted:
             self.proc = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
 
     def remount(self, how):
-        subprocess.run(["nsenter", "-t", str(self.proc.pid), "-m", "mount", "-o", f"remount,{how},bind", self.folder],
-                       check=True)
+        """Busy while a file is being written: again, then."""
+        words = ["nsenter", "-t", str(self.proc.pid), "-m", "mount", "-o", f"remount,{how},bind", self.folder]
+        end = time.monotonic() + CALL_S
+        while subprocess.run(words, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            assert time.monotonic() < end, words
+            time.sleep(0.05)
 
     def says(self, pattern):
         end = time.monotonic() + CALL_S
