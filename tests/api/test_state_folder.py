@@ -213,6 +213,7 @@ READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,"$1",bind "$0" && shift 
 
 class Mounted:
     """An agent whose state folder is a mount of its own, which can be made read-only."""
+    started = []
 
     def __init__(self, site, state, how, *options):
         self.folder, self.log = os.path.join(site.folder, state), os.path.join(site.folder, "log")
@@ -223,6 +224,7 @@ class Mounted:
                  "--token-file", os.path.join(site.folder, "n1.token"), *options]
         with open(self.log, "wb") as file:
             self.proc = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        self.started.append(self.proc)
 
     def remount(self, how):
         """Busy while a file is being written: again, then."""
@@ -270,6 +272,15 @@ def a_folder_that_cannot_be_written_is_named(tap, server):
     if os.geteuid() != 0 or not can_mount():
         print("ok - a read-only state folder # SKIP needs root, and mounts")
         return
+    try:
+        mounted_agents(tap, server)
+    finally:
+        for proc in Mounted.started:
+            proc.kill()
+            proc.wait()
+
+
+def mounted_agents(tap, server):
     site = Site(server)
     code, log = site.live("n1", until=APPLIED)
     assert judge(code, log) is None, log
