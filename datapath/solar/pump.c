@@ -74,6 +74,14 @@ static enum pump_action ask(const struct pump *p, uint64_t wanted_bytes, int64_t
     return wanted_bytes > p->announced_bytes || now_ns >= *out_ready_ns ? PUMP_PROBE : PUMP_WAIT;
 }
 
+int64_t pump_fit(const struct pump *p, int64_t len)
+{
+    if (p->track->flight_bytes > 0 || p->credit_bytes <= p->sent_bytes)
+        return len;
+    uint64_t left = p->credit_bytes - p->sent_bytes;
+    return left < (uint64_t)len ? (int64_t)left : len;
+}
+
 enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int64_t *out_ready_ns)
 {
     *out_ready_ns = INT64_MAX;

@@ -79,8 +79,14 @@ void pump_note_absence(struct pump *p, int64_t absent_ns);
 
 #define PUMP_EMPTY -1 /* a packet without payload waits: it needs no credit */
 
-/* `waiting` = payload bytes that the owner has to send for the first time, of the next packet, or
- * PUMP_EMPTY; 0 = nothing waits. */
+/* Payload of the next new packet, where the owner has `len` for it: all, or what the credit leaves
+ * when none of the queue pair is on its way. A rest of credit that is less than the packet would
+ * otherwise wait for a grant; and where the rests of many fill the receiver's pool, there is none
+ * ever. `len` where nothing is left: pump_next() then asks. */
+int64_t pump_fit(const struct pump *p, int64_t len);
+
+/* `waiting` = payload bytes that the owner has to send for the first time, of the next packet
+ * (pump_fit), or PUMP_EMPTY; 0 = nothing waits. */
 enum pump_action pump_next(struct pump *p, int64_t waiting, int64_t now_ns, int64_t *out_ready_ns);
 
 const struct track_packet *pump_send(struct pump *p, uint32_t token, uint64_t offset, uint16_t len,

@@ -142,9 +142,9 @@ static void put_data(struct solar_qp *qp, const struct message *m, const struct 
 }
 
 /* A grant for a message, in bytes that the arbiter counts: at least 1, so that it ends. */
-static bool send_new(struct solar_qp *qp, struct message *m, int64_t *left, int64_t now_ns)
+static bool send_new(struct solar_qp *qp, struct message *m, uint32_t len, int64_t *left,
+                     int64_t now_ns)
 {
-    uint32_t len = chunk_of(qp, m);
     if (m->sent_bytes == 0)
         m->start_sum = qp->pump.sent_bytes;
     const struct track_packet *p = pump_send(&qp->pump, (uint32_t)(qp->message_next & UINT32_MAX),
@@ -186,10 +186,10 @@ void qp_send_grant(struct solar_qp *qp, int64_t bytes, int64_t now_ns)
     struct message *m = qp_message(qp, qp->message_next);
     bool goes_on = true;
     for (int n = 0; goes_on && bytes > 0 && n < qp->burst && udp_has_room(qp->context->udp); n++) {
-        int64_t ready_ns, want = chunk_of(qp, m);
+        int64_t ready_ns, want = pump_fit(&qp->pump, chunk_of(qp, m));
         switch (pump_next(&qp->pump, want > 0 ? want : PUMP_EMPTY, now_ns, &ready_ns)) {
         case PUMP_NEW:
-            goes_on = send_new(qp, m, &bytes, now_ns);
+            goes_on = send_new(qp, m, (uint32_t)want, &bytes, now_ns);
             break;
         case PUMP_REPAIR:
             send_repair(qp, now_ns);

@@ -93,7 +93,8 @@ static void serve(struct netsim *sim, struct arbiter *a, uint32_t index)
 {
     struct netsim_flow *flow = sim->flows[index];
     int64_t left = flow->params.bytes - (int64_t)flow->sent_offset, ready_ns;
-    int64_t len = left < sim->params.payload_bytes ? left : sim->params.payload_bytes;
+    int64_t len =
+        pump_fit(&flow->pump, left < sim->params.payload_bytes ? left : sim->params.payload_bytes);
     const struct track_packet *p = NULL;
     switch (pump_next(&flow->pump, len, netsim_now_ns(sim), &ready_ns)) {
     case PUMP_NEW:

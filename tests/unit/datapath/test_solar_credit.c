@@ -337,6 +337,71 @@ static void a_pump_without_credit_probes_and_again(void **state)
     assert_int_equal(pump_next(&pump, 0, 9000000, &ready_ns), PUMP_WAIT);
 }
 
+/* Many senders of messages that are no whole number of packets, all of them announced: whatever a
+ * grant leaves over is used, or the rests of all would fill the pool for good. */
+static void rests_of_credit_do_not_stop_an_incast(void **state)
+{
+    (void)state;
+    enum { SENDERS = 200, PACKETS = 60 };
+    static struct pump pumps[SENDERS];
+    static struct track tracks[SENDERS];
+    static const int64_t lens[] = {PACKET, PACKET / 2, PACKET - 1, 1, PACKET, 700};
+    static uint16_t of[SENDERS];
+    int64_t total = 0;
+    for (int i = 0; i < PACKETS; i++)
+        total += lens[(size_t)i % 6];
+    assert_ok(credit_init(&c, 20 * PACKET, PACKET, &err));
+    for (int i = 0; i < SENDERS; i++) {
+        pumps[i] = (struct pump){.track = &tracks[i]};
+        assert_ok(credit_join(&c, 1, &of[i], &err));
+    }
+    for (int i = 0; i < SENDERS; i++)
+        credit_demand(&c, of[i], (uint64_t)total);
+    int64_t sent_packets[SENDERS] = {0}, part[SENDERS] = {0}, most = 0, rounds = 0;
+    for (bool moves = true; moves; rounds++) {
+        uint16_t granted;
+        moves = false;
+        while (credit_grant(&c, &granted))
+            moves = true;
+        most = c.outstanding > most ? c.outstanding : most;
+        for (int i = 0; i < SENDERS; i++) {
+            struct pump *p = &pumps[i];
+            p->credit_bytes = credit_sum(&c, of[i]);
+            while (sent_packets[i] < PACKETS) {
+                int64_t len = pump_fit(p, lens[sent_packets[i] % 6] - part[i]);
+                if (p->sent_bytes + (uint64_t)len > p->credit_bytes)
+                    break;
+                p->sent_bytes += (uint64_t)len;
+                credit_arrived(&c, of[i], len);
+                part[i] += len;
+                if (part[i] == lens[sent_packets[i] % 6]) {
+                    part[i] = 0;
+                    sent_packets[i]++;
+                }
+                moves = true;
+            }
+        }
+    }
+    for (int i = 0; i < SENDERS; i++)
+        assert_int_equal(pumps[i].sent_bytes, total);
+    assert_true(most <= 20 * PACKET);
+    assert_true(rounds > 1);
+}
+
+static void a_pump_with_packets_on_their_way_sends_whole_ones(void **state)
+{
+    (void)state;
+    start_pump(PACKET + 100);
+    assert_int_equal(pump_fit(&pump, 200), 200);
+    assert_int_equal(pump_fit(&pump, 2 * PACKET), PACKET + 100);
+    pump_send(&pump, 0, 0, (uint16_t)PACKET, 0);
+    assert_int_equal(pump_fit(&pump, PACKET), PACKET); /* its arrival brings the rest of it */
+    track.flight_bytes = 0;
+    assert_int_equal(pump_fit(&pump, PACKET), 100);
+    pump.sent_bytes += 100;
+    assert_int_equal(pump_fit(&pump, PACKET), PACKET); /* nothing is left: it asks */
+}
+
 static void a_pump_paces(void **state)
 {
     (void)state;
@@ -492,6 +557,8 @@ int main(void)
         cmocka_unit_test(a_pump_sends_no_more_than_the_product),
         cmocka_unit_test(a_pump_that_sprays_sends_what_waits_in_queues_too),
         cmocka_unit_test(a_pump_without_credit_probes_and_again),
+        cmocka_unit_test(rests_of_credit_do_not_stop_an_incast),
+        cmocka_unit_test(a_pump_with_packets_on_their_way_sends_whole_ones),
         cmocka_unit_test(a_pump_paces),
         cmocka_unit_test(a_burst_leaves_whole_and_is_paced),
         cmocka_unit_test(bursts_of_those_who_share_a_line_are_as_much_as_one),
