@@ -152,7 +152,7 @@ enum err_code lock_devices(const char *root, const char *const *devices, struct 
 {
     char folder[KEEP_PATH_MAX];
     struct err held = ERR_INIT, why = ERR_INIT;
-    enum err_code code = keep_path(root == NULL ? "" : root, RUN_FOLDER + 1, folder, err);
+    enum err_code code = keep_path(root == NULL ? "" : root, &RUN_FOLDER[1], folder, err);
     if (code != ERR_OK)
         return code;
     if (make_run_folder(folder, &why) != ERR_OK) {

@@ -23,7 +23,7 @@ static void a_rollout_is_shown_with_its_gates_and_what_comes_next(void **state)
     assert_string_equal(err_text, "  which nodes, and why: stellarctl rollout nodes r-1\n");
     script_at = 0;
     assert_int_equal(CTL("rollout", "show", "r-1", "-o", "csv", "--no-headers"), EXIT_DONE);
-    assert_string_equal(out_text, "1,failed,1,failed 0/1,,,n1\r\n2,waiting,2,,,,\r\n");
+    assert_string_equal(out_text, "1,failed,1,failed 0/1,,,,,n1\r\n2,waiting,2,,,,,,\r\n");
     assert_string_equal(err_text, "");
 }
 
