@@ -240,6 +240,17 @@ json_t *placement_to_json(const struct placement *placement)
     return GIVE(object);
 }
 
+bool placement_selects(const struct placement *placement, const json_t *labels)
+{
+    for (size_t i = 0; i < placement->selector_count; i++) {
+        const struct label_pair *wanted = &placement->selector[i];
+        const char *value = json_string_value(json_object_get(labels, wanted->key));
+        if (value == NULL || strcmp(value, wanted->value) != 0)
+            return false;
+    }
+    return placement->selector_count > 0;
+}
+
 void placement_free(struct placement *placement)
 {
     if (placement == NULL)

@@ -58,6 +58,9 @@ ERR_MUST_CHECK enum err_code placement_from_json(const json_t *document, const c
                                                  struct placement **out,
                                                  struct finding_list *findings, struct err *err);
 json_t *placement_to_json(const struct placement *placement);
+/* labels: an object of texts; NULL = none. Whether all that the selector names are as it says; a
+ * placement without one selects nothing. */
+bool placement_selects(const struct placement *placement, const json_t *labels);
 void placement_free(struct placement *placement);
 OWN_DEFINE(placement, struct placement *, placement_free)
 

@@ -15,7 +15,6 @@
 #include "server/chains.h"
 #include "server/page.h"
 #include "server/scan.h"
-#include "server/selector.h"
 #include "server/status.h"
 
 #define SHOWN_MAX 256 /* chains of a node; more set its `truncated`, and count all the same */
@@ -39,8 +38,8 @@ struct node_chains {
     const struct job_look *look;
     struct chain_report *report; /* owned; NULL = none was told */
     int64_t received_us;
-    struct inventory *inventory; /* borrowed while `judge` runs; NULL = none */
-    bool is_current;             /* the report is of the plan that the node was given */
+    bool is_judged;
+    bool is_current; /* the report is of the plan that the node was given */
     enum chain_verdict verdict;
     json_t *chains, *first; /* owned */
     char why[160];          /* of `unknown` as a whole, "" = `first` says it */
@@ -63,17 +62,6 @@ static bool add_node(struct job_look *look, const char *name)
     return true;
 }
 
-static bool is_selected(const struct placement *placement, const json_t *labels)
-{
-    for (size_t i = 0; i < placement->selector_count; i++) {
-        const struct label_pair *wanted = &placement->selector[i];
-        const char *value = json_string_value(json_object_get(labels, wanted->key));
-        if (value == NULL || strcmp(value, wanted->value) != 0)
-            return false;
-    }
-    return true;
-}
-
 static bool add_selected(struct job_look *look)
 {
     static const struct status_filter all = {.sync = NODE_SYNC_COUNT};
@@ -86,7 +74,8 @@ static bool add_selected(struct job_look *look)
         for (size_t i = 0; i < json_array_size(items); i++) {
             const json_t *item = json_array_get(items, i);
             const char *name = json_string_value(json_object_get(item, "name"));
-            if (name != NULL && is_selected(look->placement, json_object_get(item, "labels")) &&
+            if (name != NULL &&
+                placement_selects(look->placement, json_object_get(item, "labels")) &&
                 !add_node(look, name))
                 return false;
         }
@@ -140,12 +129,12 @@ static void count_hop(struct node_chains *node, const struct chain *chain,
                             chain->source, "dscp", chain->dscp, "at", at, "why", why);
 }
 
-static void add_chain(struct node_chains *node, const struct chain *chain)
+static void add_chain(struct node_chains *node, const struct chain *chain,
+                      const struct inventory *inventory)
 {
     const struct job_look *look = node->look;
     enum chain_verdict behind = CHAIN_UNKNOWN;
-    json_t *neighbour =
-        chains_neighbour(look->ro, chain, node->inventory, look->is_tenant, &behind);
+    json_t *neighbour = chains_neighbour(look->ro, chain, inventory, look->is_tenant, &behind);
     const char *why = json_string_value(json_object_get(neighbour, "why"));
     if (chain->verdict != CHAIN_WHOLE)
         count_hop(node, chain, chain->verdict, chain_hop_name(chain->at), chain->why);
@@ -174,19 +163,16 @@ static const char *why_unknown(const struct node_chains *node)
     return node->report->truncated ? "the node has more chains than it told" : NULL;
 }
 
-static void judge(struct node_chains *node)
+/* inventory: NULL = none. */
+static void judge(struct node_chains *node, const struct inventory *inventory)
 {
-    json_decref(node->chains);
-    json_decref(node->first);
+    node->is_judged = true;
     node->chains = json_array();
-    node->first = NULL;
     node->verdict = CHAIN_WHOLE;
-    node->seen = 0;
     for (size_t i = 0; node->report != NULL && i < node->report->count; i++)
         if (is_of_job(node->look, &node->report->chains[i]))
-            add_chain(node, &node->report->chains[i]);
+            add_chain(node, &node->report->chains[i], inventory);
     const char *why = why_unknown(node);
-    node->why[0] = '\0';
     if (why == NULL || node->verdict == CHAIN_BROKEN)
         return;
     node->verdict = CHAIN_UNKNOWN;
@@ -196,11 +182,8 @@ static void judge(struct node_chains *node)
 static bool on_inventory(void *arg, const char *name, const struct inventory *inventory)
 {
     struct node_chains *node = arg;
-    if (strcmp(name, node->name) == 0) {
-        node->inventory = (struct inventory *)(uintptr_t)inventory;
-        judge(node);
-        node->inventory = NULL;
-    }
+    if (strcmp(name, node->name) == 0)
+        judge(node, inventory);
     return false;
 }
 
@@ -225,9 +208,11 @@ static enum err_code look_at(struct node_chains *node, int64_t since_us, struct 
         node->report = NULL;
     }
     node->is_current = node->report != NULL && is_current(look->page->app, node);
-    judge(node);
-    return node->seen == 0 ? ERR_OK
-                           : scan_inventories(look->ro, node->name, on_inventory, node, err);
+    if (node->report != NULL)
+        code = scan_inventories(look->ro, node->name, on_inventory, node, err);
+    if (!node->is_judged)
+        judge(node, NULL);
+    return code;
 }
 
 static void release_node(struct node_chains *node)

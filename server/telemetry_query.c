@@ -116,14 +116,7 @@ static bool is_selected(struct app *app, const struct placement *placement, cons
     if (placement->selector_count == 0)
         return false;
     OWN(json) json_t *item = status_get(app->status, node, 0, &(int64_t){0});
-    const json_t *labels = json_object_get(item, "labels");
-    bool is = item != NULL;
-    for (size_t i = 0; is && i < placement->selector_count; i++) {
-        const struct label_pair *wanted = &placement->selector[i];
-        const char *value = json_string_value(json_object_get(labels, wanted->key));
-        is = value != NULL && strcmp(value, wanted->value) == 0;
-    }
-    return is;
+    return placement_selects(placement, json_object_get(item, "labels"));
 }
 
 static bool is_placed(const struct telemetry_ask *ask, const char *node, uint32_t label)
