@@ -30,10 +30,8 @@ static enum err_code find_operation(const char *id, const struct operation **out
 static enum exit_code list_operations(struct context *context)
 {
     static const struct view view = {"operation",
-                                     {{"OPERATION", "operation", false, false, false},
-                                      {"METHOD", "method", false, false, false},
-                                      {"PATH", "path", false, false, false},
-                                      {"SUMMARY", "summary", false, false, false}}};
+                                     {COLUMN("OPERATION", "operation"), COLUMN("METHOD", "method"),
+                                      COLUMN("PATH", "path"), COLUMN("SUMMARY", "summary")}};
     OWN(json) json_t *items = json_array();
     struct err err = ERR_INIT;
     for (size_t i = 0; i < operation_count; i++)

@@ -42,10 +42,8 @@ static json_t *make_row(const json_t *campaign)
 }
 
 static const struct view rows_view = {"id",
-                                      {{"ID", "id", false, false, false},
-                                       {"STATE", "state", false, true, false},
-                                       {"DEVICES", "devices", false, false, false},
-                                       {"PROBLEM", "problem", false, false, false}}};
+                                      {COLUMN("ID", "id"), COLUMN_STATE("STATE", "state"),
+                                       COLUMN("DEVICES", "devices"), COLUMN("PROBLEM", "problem")}};
 
 /* What an operator can do now. */
 static void print_next(struct context *context, const json_t *campaign)
@@ -71,10 +69,9 @@ static void print_next(struct context *context, const json_t *campaign)
 static enum exit_code print_waves(struct context *context, const json_t *campaign)
 {
     static const struct view view = {"wave",
-                                     {{"WAVE", "wave", true, false, false},
-                                      {"STATE", "state", false, true, false},
-                                      {"DEVICES", "devices", true, false, false},
-                                      {"ENDED", "ended", true, false, false}}};
+                                     {COLUMN_NUMBER("WAVE", "wave"), COLUMN_STATE("STATE", "state"),
+                                      COLUMN_NUMBER("DEVICES", "devices"),
+                                      COLUMN_NUMBER("ENDED", "ended")}};
     if (context_is_json(context))
         return view_show_json(context, campaign);
     enum exit_code code = context->output == OUTPUT_TABLE
@@ -91,22 +88,16 @@ static enum exit_code print_waves(struct context *context, const json_t *campaig
 
 static enum exit_code print_preview(struct context *context, const json_t *preview)
 {
-    static const struct view taken = {"device",
-                                      {{"NODE", "node", false, false, false},
-                                       {"DEVICE", "device", false, false, false},
-                                       {"BOARD", "psid", false, false, false},
-                                       {"RUNS", "from", false, false, false},
-                                       {"WAVE", "wave", true, false, false},
-                                       {"STATE", "state", false, true, false}}};
+    static const struct view taken = {
+        "device",
+        {COLUMN("NODE", "node"), COLUMN("DEVICE", "device"), COLUMN("BOARD", "psid"),
+         COLUMN("RUNS", "from"), COLUMN_NUMBER("WAVE", "wave"), COLUMN_STATE("STATE", "state")}};
     static const struct view left_out = {"device",
-                                         {{"LEFT OUT", "node", false, false, false},
-                                          {"DEVICE", "device", false, false, false},
-                                          {"BOARD", "psid", false, false, false},
-                                          {"RUNS", "from", false, false, false},
-                                          {"WHY", "text", false, false, false}}};
-    static const struct view jobs = {
-        "job",
-        {{"JOB THERE", "job", false, false, false}, {"TENANT", "tenant", false, false, false}}};
+                                         {COLUMN("LEFT OUT", "node"), COLUMN("DEVICE", "device"),
+                                          COLUMN("BOARD", "psid"), COLUMN("RUNS", "from"),
+                                          COLUMN("WHY", "text")}};
+    static const struct view jobs = {"job",
+                                     {COLUMN("JOB THERE", "job"), COLUMN("TENANT", "tenant")}};
     const json_t *excluded = json_object_get(preview, "excluded");
     const json_t *there = json_object_get(preview, "jobs");
     if (context_is_json(context))
@@ -158,17 +149,14 @@ enum exit_code cmd_campaign_show(struct context *context, const struct arguments
 
 enum exit_code cmd_campaign_devices(struct context *context, const struct arguments *arguments)
 {
-    static const struct kind kind = {.name = "campaign devices",
-                                     .list = "campaign_devices",
-                                     .view = {"task",
-                                              {{"NODE", "node", false, false, false},
-                                               {"DEVICE", "device", false, false, false},
-                                               {"WAVE", "wave", true, false, false},
-                                               {"STATE", "state", false, true, false},
-                                               {"%", "percent", true, false, false},
-                                               {"FROM", "from", false, false, false},
-                                               {"RUNS", "running", false, false, false},
-                                               {"PROBLEM", "problem", false, false, false}}}};
+    static const struct kind kind = {
+        .name = "campaign devices",
+        .list = "campaign_devices",
+        .view = {"task",
+                 {COLUMN("NODE", "node"), COLUMN("DEVICE", "device"), COLUMN_NUMBER("WAVE", "wave"),
+                  COLUMN_STATE("STATE", "state"), COLUMN_NUMBER("%", "percent"),
+                  COLUMN("FROM", "from"), COLUMN("RUNS", "running"),
+                  COLUMN("PROBLEM", "problem")}}};
     OWN(json) json_t *items = NULL;
     enum exit_code code = fetch_list_below(context, &kind, "campaign", arguments, &items);
     if (code != EXIT_DONE || context->print_request)

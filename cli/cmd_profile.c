@@ -11,11 +11,9 @@
 enum exit_code cmd_profile_list(struct context *context, const struct arguments *arguments)
 {
     static const struct view view = {"name",
-                                     {{"NAME", "name", false, false, false},
-                                      {"CURRENT", "current", false, false, false},
-                                      {"SERVER", "server", false, false, false},
-                                      {"TOKEN", "token", false, false, false},
-                                      {"CA", "ca_file", false, false, false}}};
+                                     {COLUMN("NAME", "name"), COLUMN("CURRENT", "current"),
+                                      COLUMN("SERVER", "server"), COLUMN("TOKEN", "token"),
+                                      COLUMN("CA", "ca_file")}};
     OWN(profiles) struct profiles *profiles = NULL;
     OWN(json) json_t *items = json_array();
     struct err err = ERR_INIT;

@@ -51,13 +51,12 @@ enum exit_code cmd_rollout_show(struct context *context, const struct arguments 
 
 enum exit_code cmd_rollout_nodes(struct context *context, const struct arguments *arguments)
 {
-    static const struct kind kind = {.name = "rollout nodes",
-                                     .list = "rollout_nodes",
-                                     .view = {"node",
-                                              {{"NODE", "node", false, false, false},
-                                               {"WAVE", "wave", true, false, false},
-                                               {"STATE", "state", false, true, false},
-                                               {"PROBLEM", "problem", false, false, false}}}};
+    static const struct kind kind = {
+        .name = "rollout nodes",
+        .list = "rollout_nodes",
+        .view = {"node",
+                 {COLUMN("NODE", "node"), COLUMN_NUMBER("WAVE", "wave"),
+                  COLUMN_STATE("STATE", "state"), COLUMN("PROBLEM", "problem")}}};
     OWN(json) json_t *items = NULL;
     enum exit_code code = fetch_list_below(context, &kind, "rollout", arguments, &items);
     if (code != EXIT_DONE || context->print_request)

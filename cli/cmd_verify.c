@@ -43,10 +43,9 @@ static json_t *make_row(const json_t *verification)
 }
 
 static const struct view rows_view = {"id",
-                                      {{"ID", "id", false, false, false},
-                                       {"STATE", "state", false, true, false},
-                                       {"VERDICT", "verdict", false, true, false},
-                                       {"TESTS", "tests", false, false, false}}};
+                                      {COLUMN("ID", "id"), COLUMN_STATE("STATE", "state"),
+                                       COLUMN_STATE("VERDICT", "verdict"),
+                                       COLUMN("TESTS", "tests")}};
 
 static json_t *join_members(const json_t *test)
 {
@@ -74,18 +73,13 @@ static json_t *tell_change(const json_t *test)
 
 static enum exit_code print_tests(struct context *context, const json_t *verification)
 {
-    static const struct view view = {"test",
-                                     {{"TEST", "test", false, false, false},
-                                      {"KIND", "kind", false, false, false},
-                                      {"NODES", "nodes", false, false, false},
-                                      {"DEVICE", "device", false, false, false},
-                                      {"STATE", "state", false, true, false},
-                                      {"VERDICT", "verdict", false, true, false},
-                                      {"MEASURE", "measure", false, false, false},
-                                      {"VALUE", "value", true, false, false},
-                                      {"CHANGE", "change", true, false, false},
-                                      {"WHY", "why", false, false, false},
-                                      {"PROBLEM", "problem", false, false, false}}};
+    static const struct view view = {
+        "test",
+        {COLUMN("TEST", "test"), COLUMN("KIND", "kind"), COLUMN("NODES", "nodes"),
+         COLUMN("DEVICE", "device"), COLUMN_STATE("STATE", "state"),
+         COLUMN_STATE("VERDICT", "verdict"), COLUMN("MEASURE", "measure"),
+         COLUMN_NUMBER("VALUE", "value"), COLUMN_NUMBER("CHANGE", "change"), COLUMN("WHY", "why"),
+         COLUMN("PROBLEM", "problem")}};
     const json_t *tests = json_object_get(verification, "tests");
     OWN(json) json_t *rows = json_array();
     if (context_is_json(context))

@@ -8,22 +8,10 @@
 
 #include "base/text.h"
 
-#define C(title, path)                                                                             \
-    {                                                                                              \
-        title, path, false, false, false                                                           \
-    }
-#define NUMBER(title, path)                                                                        \
-    {                                                                                              \
-        title, path, true, false, false                                                            \
-    }
-#define STATE(title, path)                                                                         \
-    {                                                                                              \
-        title, path, false, true, false                                                            \
-    }
-#define LONG(title, path)                                                                          \
-    {                                                                                              \
-        title, path, false, false, true                                                            \
-    }
+#define C      COLUMN
+#define NUMBER COLUMN_NUMBER
+#define STATE  COLUMN_STATE
+#define LONG   COLUMN_LONG
 
 /* What stands under the grades of `get health` and `get node-health`. */
 static const struct view raised_view = {

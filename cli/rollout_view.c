@@ -13,28 +13,19 @@
 #define CELL_MAX 512
 
 const struct view rollout_rows_view = {"id",
-                                       {{"ID", "id", false, false, false},
-                                        {"STATE", "state", false, true, false},
-                                        {"WAVE", "wave", false, false, false},
-                                        {"NODES", "nodes", false, false, false},
-                                        {"PROBLEM", "problem", false, false, false}}};
-static const struct view waves_view = {"wave",
-                                       {{"WAVE", "wave", true, false, false},
-                                        {"STATE", "state", false, true, false},
-                                        {"NODES", "nodes", true, false, false},
-                                        {"RECEIPTS", "receipts", false, false, false},
-                                        {"FINDINGS", "findings", false, false, false},
-                                        {"PROBE", "probe", false, false, false},
-                                        {"TESTS", "verification", false, false, false},
-                                        {"WHY", "why", false, false, false},
-                                        {"NOT AS WANTED", "bad", false, false, false}}};
-static const struct view preview_view = {"wave",
-                                         {{"WAVE", "wave", true, false, false},
-                                          {"NODES", "nodes_total", true, false, false},
-                                          {"STEPS", "steps", true, false, false},
-                                          {"DISRUPTION", "disruption", false, false, false},
-                                          {"TENANTS", "tenants", false, false, false},
-                                          {"NAMES", "nodes", false, false, false}}};
+                                       {COLUMN("ID", "id"), COLUMN_STATE("STATE", "state"),
+                                        COLUMN("WAVE", "wave"), COLUMN("NODES", "nodes"),
+                                        COLUMN("PROBLEM", "problem")}};
+static const struct view waves_view = {
+    "wave",
+    {COLUMN_NUMBER("WAVE", "wave"), COLUMN_STATE("STATE", "state"), COLUMN_NUMBER("NODES", "nodes"),
+     COLUMN("RECEIPTS", "receipts"), COLUMN("FINDINGS", "findings"), COLUMN("PROBE", "probe"),
+     COLUMN("TESTS", "verification"), COLUMN("WHY", "why"), COLUMN("NOT AS WANTED", "bad")}};
+static const struct view preview_view = {
+    "wave",
+    {COLUMN_NUMBER("WAVE", "wave"), COLUMN_NUMBER("NODES", "nodes_total"),
+     COLUMN_NUMBER("STEPS", "steps"), COLUMN("DISRUPTION", "disruption"),
+     COLUMN("TENANTS", "tenants"), COLUMN("NAMES", "nodes")}};
 
 static void append(char out[CELL_MAX], const char *between, const char *text)
 {

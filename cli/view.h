@@ -19,6 +19,24 @@ struct column {
     bool is_long;     /* cut where a terminal is too narrow, as the last one always is */
 };
 
+/* The kinds of columns that there are. */
+#define COLUMN(title, path)                                                                        \
+    {                                                                                              \
+        title, path, false, false, false                                                           \
+    }
+#define COLUMN_NUMBER(title, path)                                                                 \
+    {                                                                                              \
+        title, path, true, false, false                                                            \
+    }
+#define COLUMN_STATE(title, path)                                                                  \
+    {                                                                                              \
+        title, path, false, true, false                                                            \
+    }
+#define COLUMN_LONG(title, path)                                                                   \
+    {                                                                                              \
+        title, path, false, false, true                                                            \
+    }
+
 #define VIEW_COLUMNS_MAX 16
 
 struct view {
