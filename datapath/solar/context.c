@@ -231,9 +231,7 @@ static void send_grants(struct solar_context *context, int64_t now_ns)
     struct arbiter_grant grant;
     int64_t ready_ns = INT64_MAX;
     for (;;) {
-        if (!udp_has_room(context->udp))
-            udp_flush(context->udp);
-        if (!udp_has_room(context->udp))
+        if (!udp_make_room(context->udp))
             return; /* the sockets are full */
         if (!arbiter_pick(context->arbiter, now_ns, &grant, &ready_ns))
             break;

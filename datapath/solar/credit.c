@@ -52,7 +52,7 @@ static uint64_t first_credit(const struct credit *c)
 {
     int64_t part = c->pool_bytes * c->first_pools / (c->joined > 0 ? c->joined : 1);
     part = part < c->pool_bytes ? part : c->pool_bytes;
-    if (c->first_pools > 1) /* parts of packets, which nobody can use, must not fill the pool */
+    if (c->first_pools > 1) /* a part of a packet would be one of its own (pump_fit) */
         part -= part % c->packet_bytes;
     return part >= c->packet_bytes ? (uint64_t)part : 0;
 }

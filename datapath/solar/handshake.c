@@ -44,9 +44,7 @@ static void send_hello(struct solar_qp *qp)
 {
     struct udp *udp = qp->context->udp;
     const struct job_key *key = context_key(qp->context, qp->config.label, qp->config.epoch);
-    if (!udp_has_room(udp))
-        udp_flush(udp);
-    if (key == NULL || !udp_has_room(udp))
+    if (key == NULL || !udp_make_room(udp))
         return;
     hello_seal(key->key, &qp->hello, udp_head(udp));
     struct udp_packet packet = {.to = &qp->peer, .head_len = HELLO_SIZE};
@@ -212,9 +210,7 @@ static void on_other_version(struct solar_context *context, const struct udp_arr
     if (!may || !hello_refuse(arrived->data, arrived->len, refusal))
         return;
     struct udp *udp = context->udp;
-    if (!udp_has_room(udp))
-        udp_flush(udp);
-    if (!udp_has_room(udp))
+    if (!udp_make_room(udp))
         return;
     context->refused_ns = now_ns;
     memcpy(udp_head(udp), refusal, HELLO_SIZE);

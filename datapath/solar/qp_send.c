@@ -33,9 +33,7 @@ static void put(struct solar_qp *qp, struct wire_packet *w, uint8_t path, int64_
 static void put_control(struct solar_qp *qp, struct wire_packet *w, int64_t now_ns)
 {
     struct udp *udp = qp->context->udp;
-    if (!udp_has_room(udp))
-        udp_flush(udp);
-    if (!udp_has_room(udp))
+    if (!udp_make_room(udp))
         return; /* as if it was lost */
     w->psn = qp->control_psn++;
     int paths = qp->context->config.paths;

@@ -383,6 +383,13 @@ void udp_flush(struct udp *u)
     keep_rest(u, done);
 }
 
+bool udp_make_room(struct udp *u)
+{
+    if (!udp_has_room(u))
+        udp_flush(u);
+    return udp_has_room(u);
+}
+
 void udp_drop(struct udp *u)
 {
     u->counters.unsent_datagrams += (uint64_t)u->groups;

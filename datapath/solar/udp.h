@@ -67,6 +67,8 @@ ERR_MUST_CHECK enum err_code udp_datagram_max(const struct udp *udp, const struc
 
 /* Is there room for one more packet? Not while the sockets are full (udp_flush tries again). */
 bool udp_has_room(const struct udp *udp);
+/* The same, after what waits was sent, where there was none. */
+bool udp_make_room(struct udp *udp);
 /* Is there as much in the batch as one datagram can take? Then waiting for more saves no call. */
 bool udp_has_burst(const struct udp *udp);
 struct udp_packet {
