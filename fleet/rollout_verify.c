@@ -104,8 +104,11 @@ static bool add_name(json_t *names, const char *name)
 {
     size_t i;
     json_t *known;
-    json_array_foreach(names, i,
-                       known) if (strcmp(json_string_value(known), name) == 0) return true;
+    json_array_foreach(names, i, known)
+    {
+        if (strcmp(json_string_value(known), name) == 0)
+            return true;
+    }
     return json_array_append_new(names, json_string(name)) == 0;
 }
 
