@@ -13,6 +13,8 @@ import urllib.parse
 
 PORT = "solar_rdma.0/0"  # of solar0
 DEBUG = "/sys/kernel/debug/solar_rdma"
+DRIVER = "/sys/bus/platform/drivers/solar_rdma"
+OTHER = "solar_rdma.2/0"  # of solar2
 counts = {"n": 0, "bad": 0}
 
 
@@ -53,6 +55,12 @@ def read(path):
 def poke(netdev, name, value):
     with open(f"{DEBUG}/{netdev}/{name}", "w") as f:
         f.write(str(value))
+
+
+def bind(how, device="solar_rdma.0"):
+    """how: "bind" or "unbind"."""
+    with open(f"{DRIVER}/{how}", "w") as f:
+        f.write(device)
 
 
 def until(seconds, holds):

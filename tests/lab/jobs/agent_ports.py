@@ -10,10 +10,7 @@ import sys
 import time
 
 import agent_lab as lab
-from agent_lab import ok, sh
-
-DRIVER = "/sys/bus/platform/drivers/solar_rdma"
-OTHER = "solar_rdma.2/0"  # of solar2
+from agent_lab import OTHER, bind, ok, sh
 
 
 def up():
@@ -40,11 +37,6 @@ def ports_told(inventory):
 def told(what, seconds=150):
     """The latest inventory becomes such that what(inventory) holds: after the first five one comes each minute."""
     return lab.until(seconds, lambda: site.inventories and what(site.inventories[-1])) is not None
-
-
-def bind(how, device="solar_rdma.0"):
-    with open(f"{DRIVER}/{how}", "w") as f:
-        f.write(device)
 
 
 def whole(seconds=40):

@@ -12,20 +12,12 @@ import threading
 import time
 
 import agent_lab as lab
-from agent_lab import ok, sh
-
-DRIVER = "/sys/bus/platform/drivers/solar_rdma"
-OTHER = "solar_rdma.2/0"  # of solar2
+from agent_lab import OTHER, bind, ok, sh
 
 
 def up():
     for name in ("solar0", "solar1", "solar2", "solar3"):
         sh(f"ip link set {name} up")
-
-
-def bind(how, device="solar_rdma.0"):
-    with open(f"{DRIVER}/{how}", "w") as f:
-        f.write(device)
 
 
 def picture(netdev):

@@ -73,6 +73,13 @@ static inline enum err_code take(void *arg, const struct nlmsghdr *msg, struct e
     return seen->refuse ? err_set(err, ERR_IO, "makes no sense") : ERR_OK;
 }
 
+static inline void restart(void *arg)
+{
+    struct seen *seen = arg;
+    seen->restarts++;
+    seen->count = 0;
+}
+
 static inline struct nl_msg *request(void)
 {
     struct nl_msg *msg = nlx_msg_new(99, 0, "\1\2\3\4", 4, 64);

@@ -13,13 +13,6 @@ struct talker {
     uint32_t seq;
 };
 
-static void restart(void *arg)
-{
-    struct seen *seen = arg;
-    seen->restarts++;
-    seen->count = 0;
-}
-
 static void a_reply_and_its_ack_are_taken(void **state)
 {
     (void)state;

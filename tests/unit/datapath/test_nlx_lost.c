@@ -21,13 +21,6 @@ ssize_t recvfrom(int fd, void *restrict buffer, size_t size, int flags,
     return syscall(SYS_recvfrom, fd, buffer, size, flags, from, from_len);
 }
 
-static void restart(void *arg)
-{
-    struct seen *seen = arg;
-    seen->restarts++;
-    seen->count = 0;
-}
-
 static void a_lost_answer_is_told_and_the_socket_stays_of_use(void **state)
 {
     (void)state;

@@ -2,15 +2,9 @@
  * The state machine of rollouts: every move, every deadline, and random walks in which nothing that
  * must hold is ever hurt.
  */
-#include "tests/unit/test.h"
-
-#include "fleet/rollout_private.h"
+#include "tests/unit/fleet/rollout_test.h"
 
 #define NODES 6
-
-static struct rollout *r;
-static struct rollout_actions actions;
-static int64_t now_ns;
 
 static void digests(struct rollout_node *node)
 {
@@ -39,21 +33,6 @@ static void begin(bool manual, int64_t unavailable)
     }
     now_ns = 1000 * NS_PER_S;
     rollout_start(r, 3, &actions);
-    rollout_step(r, now_ns, &actions);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    rollout_free(r);
-    r = NULL;
-    rollout_actions_release(&actions);
-    return 0;
-}
-
-static void later(int64_t ns)
-{
-    now_ns += ns;
     rollout_step(r, now_ns, &actions);
 }
 

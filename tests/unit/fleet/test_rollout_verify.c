@@ -1,15 +1,10 @@
 /*
  * A verification as a gate of rollouts: when it is ordered, between whom, what each verdict means.
  */
-#include "tests/unit/test.h"
+#include "tests/unit/fleet/rollout_test.h"
 
-#include "fleet/rollout_private.h"
 #include "fleet/rollout_verify.h"
 #include "fleet/verification.h"
-
-static struct rollout *r;
-static struct rollout_actions actions;
-static int64_t now_ns;
 
 static enum err_code read_settings(const char *text, struct rollout_settings *out, struct err *err)
 {
@@ -38,21 +33,6 @@ static void begin(const char *verify)
     r->number = 4;
     now_ns = 1000 * NS_PER_S;
     rollout_start(r, 2, &actions);
-    rollout_step(r, now_ns, &actions);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    rollout_free(r);
-    r = NULL;
-    rollout_actions_release(&actions);
-    return 0;
-}
-
-static void later(int64_t ns)
-{
-    now_ns += ns;
     rollout_step(r, now_ns, &actions);
 }
 
