@@ -139,3 +139,15 @@ export class Editor {
     this.theirs = null;
   }
 }
+
+const CHECK_MS = 500;
+
+/** The rules are asked as one types. For a component's start. */
+export function checkWhileTyping(editor: Editor, may: () => boolean): void {
+  $effect(() => {
+    const doc = editor.parsed.doc;
+    if (!may() || !editor.loaded || doc === undefined || !editor.changed) return;
+    const timer = setTimeout(() => void editor.check(doc), CHECK_MS);
+    return () => clearTimeout(timer);
+  });
+}
