@@ -93,6 +93,16 @@ static void make_url(const struct channel *channel, char out[LINK_URL_MAX])
                  LINK_POLL_WAIT_S);
 }
 
+/* True when it was not so already: then it is said. */
+static bool goes_away(struct link_http *link)
+{
+    if (link->away)
+        return false;
+    link->away = true;
+    link->away_ns = now_ns();
+    return true;
+}
+
 static bool is_sending(const struct link_http *link)
 {
     for (int i = 0; i < CHANNEL_COUNT; i++)
@@ -104,10 +114,9 @@ static bool is_sending(const struct link_http *link)
 /* Nothing could be sent: a file of the way to the server is away. */
 static void say_no_way(struct link_http *link, const struct err *err)
 {
-    if (!link->away)
+    if (goes_away(link))
         log_warning("agent", "node %s: cannot ask the server: %s; the node stays as it is",
                     link->node, err->text);
-    link->away = true;
 }
 
 void channel_send(struct channel *channel)
@@ -147,7 +156,7 @@ void channel_send(struct channel *channel)
         return;
     }
     channel->running = true;
-    channel->poll_start_ns = now_ns();
+    channel->start_ns = now_ns();
     if (channel->kind == &channel_kinds[CHANNEL_PLAN])
         link->events.event(link->events.arg, LINK_WAITING);
 }
@@ -167,9 +176,8 @@ void channel_on_timer(void *arg)
 
 static void say_away(struct link_http *link, const struct http_response *response)
 {
-    if (link->away)
+    if (!goes_away(link))
         return;
-    link->away = true;
     if (response->status == 0)
         log_warning("agent", "node %s: server %s is away (%s); the node stays as it is", link->node,
                     link->server, response->err.text);
@@ -178,10 +186,12 @@ static void say_away(struct link_http *link, const struct http_response *respons
                     link->server, response->status, response->err.text);
 }
 
-static void say_back(struct link_http *link)
+static void say_back(const struct channel *channel)
 {
-    if (link->away)
-        log_info("agent", "node %s: server %s is back", link->node, link->server);
+    struct link_http *link = channel->link;
+    if (!link->away || channel->start_ns <= link->away_ns)
+        return;
+    log_info("agent", "node %s: server %s is back", link->node, link->server);
     link->away = false;
 }
 
@@ -248,7 +258,7 @@ static void on_polled(struct channel *channel, const struct http_response *respo
         return;
     }
     backoff_reset(&channel->backoff);
-    int64_t rest_ns = channel->poll_start_ns + LINK_POLL_MIN_NS - now_ns();
+    int64_t rest_ns = channel->start_ns + LINK_POLL_MIN_NS - now_ns();
     if (empty && rest_ns > 0)
         wait_for(channel, jitter(rest_ns, 10, jitter_random()));
     channel_send(channel);
@@ -267,7 +277,7 @@ static void on_done(void *arg, const struct http_response *response)
         channel_send_all(link);
         return;
     }
-    say_back(link);
+    say_back(channel);
     if (response->store[0] != '\0' && link->events.store != NULL)
         link->events.store(link->events.arg, response->store);
     bool refused =

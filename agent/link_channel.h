@@ -50,6 +50,7 @@ struct channel {
     bool newer;   /* body changed while its request was running */
     bool refused; /* the last answer was a refusal */
     uint64_t request;
+    int64_t start_ns;                 /* of the last one */
     char request_id[REQUEST_ID_SIZE]; /* of the last one, as the server's log and audit have it */
     struct loop_timer *timer;
     struct backoff backoff;
@@ -57,7 +58,6 @@ struct channel {
     /* of long polls */
     bool has_known;
     char known[PLAN_TAG_SIZE + 2]; /* as it stands in the query */
-    int64_t poll_start_ns;
 };
 
 struct link_http {
@@ -69,7 +69,8 @@ struct link_http {
     int64_t denied_retry_ns;
     struct link_events events;
     bool started;
-    bool away; /* said so */
+    bool away;       /* said so */
+    int64_t away_ns; /* when; an answer to what was asked before says nothing of now */
     struct channel channels[CHANNEL_COUNT];
 };
 

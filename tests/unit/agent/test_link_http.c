@@ -544,6 +544,28 @@ static void a_server_that_goes_and_comes_back_gets_everything(void **state)
     world_close(&world);
 }
 
+static void an_answer_to_an_old_question_says_nothing_of_now(void **state)
+{
+    (void)state;
+    struct world world;
+    struct err err = ERR_INIT;
+    const char *answer = "HTTP/1.1 204 X\r\nConnection: close\r\n\r\n";
+    OPEN(&world, {.request = PLAN_REQUEST, .hold = true});
+    world.link->ops->known(world.link, "");
+    turn(&world, 50);
+    assert_int_equal(count_requests(&world, PLAN_REQUEST), 1);
+    logged(NULL);
+    assert_ok(link_http_show(world.link, "/nonexistent/identity.pem", &err));
+    put(&world, world.link->ops->receipt, "{\"result\":\"applied\"}");
+    turn(&world, 20);
+    assert_int_equal(send(world.connections->fd, answer, strlen(answer), MSG_NOSIGNAL),
+                     strlen(answer));
+    connection_close(world.connections);
+    turn(&world, 1500);                            /* the next question is asked, or would be */
+    assert_int_equal(logged("node " NODE ":"), 1); /* that it cannot ask, and nothing else */
+    world_close(&world);
+}
+
 static void an_answer_over_the_limit_is_not_taken(void **state)
 {
     (void)state;
@@ -678,6 +700,7 @@ int main(void)
         cmocka_unit_test(what_is_sent_goes_one_at_a_time_the_receipt_first),
         cmocka_unit_test(one_that_waits_to_be_tried_again_holds_no_other_up),
         cmocka_unit_test(a_server_that_goes_and_comes_back_gets_everything),
+        cmocka_unit_test(an_answer_to_an_old_question_says_nothing_of_now),
         cmocka_unit_test(an_answer_over_the_limit_is_not_taken),
         cmocka_unit_test(a_cut_answer_is_not_taken),
         cmocka_unit_test(a_link_freed_with_requests_in_flight_leaves_nothing),
