@@ -83,8 +83,8 @@ bool look_is_same(const struct plan *plan, const struct state *before, const str
         const json_t *b = is == NULL ? NULL : state_knob_value(is);
         if (json_same(a, b))
             continue;
-        err_set(why, ERR_IO, "%s %s %s is not what it was before", knob->kind->name, knob->subject,
-                knob->id);
+        err_set(why, ERR_IO, "%s %s%s%s is not what it was before", knob->kind->name, knob->subject,
+                knob->id[0] == '\0' ? "" : " ", knob->id);
         return false;
     }
     return true;

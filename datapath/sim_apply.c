@@ -90,8 +90,8 @@ enum err_code sim_apply(struct dp *dp, const struct plan_step *step, struct err 
         if (code != ERR_OK)
             return code;
     }
-    return err_set_errno(err, ERR_IO, EIO, "%s %s %s: injected fault", step->subject,
-                         step->kind->name, step->id);
+    return err_set_errno(err, ERR_IO, EIO, "%s %s%s%s: injected fault", step->subject,
+                         step->kind->name, step->id[0] == '\0' ? "" : " ", step->id);
 }
 
 static bool goes_together(const struct plan_step *a, const struct plan_step *b)

@@ -100,8 +100,9 @@ enum err_code plan_seal(struct plan *plan, struct err *err)
     for (size_t i = 1; i < plan->knob_count; i++) {
         const struct plan_knob *knob = &plan->knobs[i];
         if (compare_knobs(knob - 1, knob) == 0)
-            return err_set(err, ERR_CONFLICT, "node %s: knob %s %s %s is in the plan twice",
-                           plan->node, knob->kind->name, knob->subject, knob->id);
+            return err_set(err, ERR_CONFLICT, "node %s: knob %s %s%s%s is in the plan twice",
+                           plan->node, knob->kind->name, knob->subject,
+                           knob->id[0] == '\0' ? "" : " ", knob->id);
     }
     return digest_plan(plan, err);
 }

@@ -199,8 +199,9 @@ static enum err_code knobs_from_json(struct json_reader *r, const json_t *knobs,
     for (size_t i = 1; i < state->knob_count; i++) {
         const struct state_knob *knob = &state->knobs[i];
         if (compare_knobs(knob - 1, knob) == 0)
-            return err_set_at(err, ERR_INVALID, "/knobs", "knob %s %s %s is there twice",
-                              knob->kind->name, knob->subject, knob->id);
+            return err_set_at(err, ERR_INVALID, "/knobs", "knob %s %s%s%s is there twice",
+                              knob->kind->name, knob->subject, knob->id[0] == '\0' ? "" : " ",
+                              knob->id);
     }
     return ERR_OK;
 }

@@ -178,7 +178,7 @@ static void check_with_bad_ports(int bad, enum receipt_result result, bool repai
     assert_int_equal(is_now(&node, "link.mtu", bad, "4200"), repaired);
     for (int i = 0; i < bad; i++)
         assert_true(is_now(&node, "link.mtu", i, "1500")); /* its port is left whole */
-    assert_contains(out.receipt->problem, "injected fault");
+    assert_contains(out.receipt->problem, "dcb.pfc: injected fault");
     assert_false(kept(node.dir, JOURNAL_FILE));
     outcome_release(&out);
     node_close(&node);

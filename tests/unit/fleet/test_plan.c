@@ -122,7 +122,7 @@ static void a_knob_twice_is_a_conflict(void **unused)
     OWN(plan) struct plan *plan = small_plan();
     add(plan, "dcb.pfc", "p/0", "", "{'priorities':[],'delay':0}");
     assert_fails(plan_seal(plan, &err), ERR_CONFLICT);
-    assert_contains(err.text, "dcb.pfc p/0");
+    assert_contains(err.text, "knob dcb.pfc p/0 is in the plan twice");
 }
 
 static void a_plan_has_a_maximum_of_knobs(void **unused)
