@@ -32,7 +32,7 @@ exposure() { # unit highest*10
     if [ -n "$level" ] && [ "$level" -le "$2" ]; then say ok "$sentence"; else say "not ok" "$sentence" "$tmp/security"; fi
 }
 exposure stellard 15
-exposure stellar-agent 26 # one tenth of it is the packet socket that hears LLDP
+exposure stellar-agent 27 # one tenth is the packet socket that hears LLDP, one that it reads the list of modules
 for program in stellard stellar-agent; do
     if grep -q "^ExecStart=@SBINDIR@/$program\( \|\$\)" "$src/dist/systemd/$program.service"; then
         say ok "$program.service starts $program"
