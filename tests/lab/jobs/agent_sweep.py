@@ -20,17 +20,17 @@ TIME_S = 440  # after the start of the job no new point is begun
 BEGIN = time.monotonic()
 
 CM = "/sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos"
-READERS = [  # none of the product's code
+READERS = [  # none of the product's code; each shows the two plans apart
     "dcbread solar0 | jq -cS '[.app,.ets,.maxrate_bps,.buffer,.pfc.enabled]'",
     "cat /sys/class/net/solar0/mtu /proc/sys/net/solar/flow_steering /sys/kernel/mm/transparent_hugepage/enabled",
     "cat /etc/modprobe.d/stellar.conf /etc/stellar/env/nccl.env",
     "ethtool -c solar0 | grep rx-usecs:; ethtool -a solar0 | grep -E 'RX|TX'",
     "cat /proc/sys/net/ipv4/conf/solar0/arp_announce /proc/sys/net/ipv4/conf/solar0/arp_ignore",
     "devlink -j dev param show platform/solar_rdma.0 name dce_tcp_g | jq -cS .",
-    "devlink -j port function rate show platform/solar_rdma.0/stellar 2>/dev/null | jq -cS .",
+    "devlink -j port function rate show platform/solar_rdma.0/stellar | jq -cS .",
     "cat /sys/class/net/solar0/ecn/roce_np/cnp_dscp",
     f"cat {CM}",
-    "tc -j qdisc show dev solar0 | jq -cS 'map(select(.root or .kind == \"clsact\") | .kind + .handle) | sort'",
+    "tc -j qdisc show dev solar0 | jq -cS 'map(select(.root or .kind == \"clsact\") | .kind + .handle) | sort'; "
     "tc filter show dev solar0 egress",
     "dcbread solar1 | jq .dcbx; ethtool -a solar1 | grep -E 'RX|TX'",
     # The number of a red queue is the kernel's choice; its parent's is ours.
@@ -60,7 +60,12 @@ def of_other(b=False):
 
 
 def picture():
-    return sh("; ".join(READERS)).stdout
+    """What each reader says; one that fails says so, and is never the same as one that works."""
+    seen = {}
+    for reader in READERS:
+        said = sh("set -e; " + reader)
+        seen[reader] = said.stdout if said.returncode == 0 else f"exit code {said.returncode}: {said.stderr}"
+    return seen
 
 
 def files_are_whole():
@@ -144,7 +149,10 @@ for number in (1, 2, 1):
     seconds[number] = time.monotonic() - start
     ok(site.holds(plans[number], 90, since), f"plan {number} is applied", f"{site.receipts[since:]} {site.log()}"[:4000])
     pictures.setdefault(number, picture())
-ok(pictures[1] != pictures[2], "others see that they are two")
+for reader in READERS:
+    a, b = pictures[1][reader], pictures[2][reader]
+    ok(a.strip() and b.strip() and not a.startswith("exit code") and not b.startswith("exit code") and a != b,
+       f"others see that they are two: {reader}", f"{a}\n--\n{b}")
 ok(picture() == pictures[1], "and that the first came back", f"{picture()}\n--\n{pictures[1]}")
 site.stop()
 
