@@ -197,10 +197,13 @@ flows 8
 ok "the flow table is filled" apply flows
 is "all rows are in the NIC" "$(tc filter show dev solar0 ingress | grep -c '^  in_hw ')" 8
 is "and none in software" "$(tc filter show dev solar0 ingress | grep -c skip_sw)" 8
+others() { tc filter show dev solar0 ingress; tc qdisc show dev solar0; peek solar0 tcam_used; dcbread solar0; } # what they see
 full=$(snapshot)
+seen=$(others)
 flows 9
 refused "one more: the table is full, in the kernel's words" "flow table full.*TCAM" apply flows
 is "and everything is as it was" "$(snapshot)" "$full"
+is "to others too" "$(others)" "$seen"
 ethtool -K solar1 hw-tc-offload off
 plan bad "$(knob tc.clsact '' true solar_rdma.1/0)" \
     "$(knob tc.flower ingress/1 "$(flower 1 1 '{"priority":3}' only)" solar_rdma.1/0)"
